@@ -1,4 +1,4 @@
-// The attention layer as one would compute it on the host: Eigen, FP32, one thread. The yardstick of `attnvp bench`.
+// Reference implementation of an attention layer on the host for `attnvp bench`: Eigen, FP32, one thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct NativeShape {
   std::size_t seq_q, seq_kv, emb;
 };
 
-// O = softmax(Q K^T) V; row-major [heads, seq, emb]. Uses AVX2 and FMA where the host has them.
+// O = softmax(Q K^T) V; row-major [heads, seq, emb]. Uses AVX2 and FMA if available.
 void native_attention(const NativeShape& shape, const float* q, const float* k, const float* v, float* o);
 
 }  // namespace attnvp::bench

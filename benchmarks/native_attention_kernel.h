@@ -1,5 +1,5 @@
-// Included once per instruction set, each time with Eigen under a name of its own, so that code compiled for one
-// instruction set is never linked in place of the other's.
+// Kernel, included once per instruction set. Each inclusion renames Eigen's namespace, so that the linker does not
+// merge code of different instruction sets.
 #include <Eigen/Core>
 
 #include "benchmarks/native_attention.h"

@@ -1,6 +1,6 @@
-// The command line: a command is a file of cli/commands with its options and what it does. Each function adds one to
-// the program; `status` is set by the one that is chosen: 0 done and golden passed, 1 the simulated machine or firmware
-// failed or the golden check did. Wrong usage throws config::ConfigError (exit status 2).
+// Command line of attnvp. Each command is a file of cli/commands; its function adds the command to the program. The
+// chosen command sets `status`: 0 done and golden check passed, 1 simulated machine, firmware or golden check failed.
+// Wrong usage throws config::ConfigError (exit status 2).
 #pragma once
 
 #include <vector>
@@ -35,10 +35,10 @@ void add_sweep(CLI::App& app, int& status);
 void add_validate(CLI::App& app, int& status);
 void add_worker(CLI::App& app, int& status);
 
-// Parses and dispatches; turns every exception into one sentence on stderr and an exit status. `commands` are in the
-// order of the help.
+// Parses and dispatches. Exceptions become one line on stderr and an exit status. `commands` are in the order of the
+// help.
 int main(int argc, char** argv, const std::vector<AddCommand>& commands);
-// Another command line with the same commands.
+// Runs another command line with the same commands.
 int main_again(int argc, char** argv);
 
 }  // namespace attnvp::cli

@@ -12,13 +12,15 @@
 #include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/shared/options.h"
-#include "models/riscv_processor/untimed.h"
-#include "models/storage/host_memory.h"
-#include "platform/config/error.h"
-#include "platform/config/words.h"
-#include "platform/job/job.h"
-#include "platform/text/complaint.h"
-#include "platform/text/version.h"
+#include "models/control/riscv_processor/untimed.h"
+#include "models/memory/storage/host_memory.h"
+#include "platform/base/complaint.h"
+#include "platform/base/version.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/error.h"
+#include "platform/machine/words.h"
+#include "platform/run/job.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::cli {
 
@@ -44,7 +46,28 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// What is wrong with the command line, in one clause.
+// "run bert-base": suggests the option that takes such a value.
+std::string explain_extra_argument(const CLI::App& command, const std::string& argument) {
+  const std::string quoted = config::in_quotes(argument);
+  const std::vector<std::string> options = option_names(command);
+  for (const auto& [folder, option] : {std::pair{config::Folder::kNetworks, "--net"},
+                                       {config::Folder::kHardware, "--hw"},
+                                       {config::Folder::kTilings, "--tiling"}}) {
+    if (std::find(options.begin(), options.end(), option) == options.end()) continue;
+    for (const config::CatalogEntry& entry : config::list(folder)) {
+      if (entry.name == argument)
+        return fmt::format("argument {} is unexpected; did you mean '{} {}'?", quoted, option, argument);
+    }
+  }
+  for (const std::string& option : options) {
+    if (option == "--dataflow" && schedule::compiled_firmware().find(argument) != nullptr) {
+      return fmt::format("argument {} is unexpected; did you mean '--dataflow {}'?", quoted, argument);
+    }
+  }
+  return fmt::format("argument {} is unexpected (see `attnvp help {}`)", quoted, command.get_name());
+}
+
+// Error of the command line, in one clause.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* innermost = &app;
   while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
@@ -57,7 +80,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
       return fmt::format("option {} is unknown{}", config::in_quotes(name), config::hint(name, option_names(command)));
     }
     const std::vector<std::string> below = command_names(command);
-    if (below.empty()) return fmt::format("argument {} is one too many", config::in_quotes(first));
+    if (below.empty()) return explain_extra_argument(command, first);
     return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, below));
   }
   std::string text = error.what();
@@ -73,13 +96,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-// Throws where what was printed did not arrive.
+// Throws if printed text could not be written.
 void check_stdout() {
   errno = 0;
   std::cout.flush();  // CLI11's help
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
-    throw config::ConfigError(fmt::format("stdout cannot be written: {}",
-                                          errno != 0 ? std::strerror(errno) : "no space left, or nobody reads it"));
+    throw config::ConfigError(
+        fmt::format("stdout cannot be written: {}",
+                    errno != 0 ? std::strerror(errno) : "no space left, or the reader has closed the pipe"));
   }
 }
 

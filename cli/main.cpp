@@ -6,7 +6,7 @@
 
 int sc_main(int argc, char** argv) {
   using namespace attnvp::cli;
-#ifdef ATTNVP_DEMO  // a program that is built sooner: what `./vp demo` runs where nothing is built yet
+#ifdef ATTNVP_DEMO  // reduced program of `./vp demo`, built faster
   return main(argc, argv, {add_compare});
 #else
   return main(argc, argv,
@@ -18,7 +18,7 @@ int sc_main(int argc, char** argv) {
 #endif
 }
 
-// In place of the library's own main, which prints a banner first: stdout and stderr belong to the commands.
+// Replaces SystemC's main, which prints a banner.
 int main(int argc, char** argv) {
   attnvp::schedule::keep_freed_pages();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);

@@ -7,13 +7,13 @@
 #include <functional>
 #include <vector>
 
-#include "platform/text/version.h"
+#include "platform/base/version.h"
 
 namespace attnvp::cli {
 
 namespace {
 
-// Every command with the words that choose it, in order, those of others behind their own.
+// Visits every command with its path of names, subcommands after their parent.
 void for_each_command(const CLI::App& app, const std::string& words,
                       const std::function<void(const CLI::App&, const std::string&)>& visit) {
   for (const CLI::App* command : app.get_subcommands(nullptr)) {

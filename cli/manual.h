@@ -1,4 +1,4 @@
-// What is written from the command line's own description: the man page, and completion for shells.
+// Man page and shell completion, generated from the command line's description.
 #pragma once
 
 #include <string>
@@ -10,6 +10,6 @@ class App;
 namespace attnvp::cli {
 
 std::string man_page(const CLI::App& app);         // roff
-std::string bash_completion(const CLI::App& app);  // a script to be sourced
+std::string bash_completion(const CLI::App& app);  // a script to source
 
 }  // namespace attnvp::cli

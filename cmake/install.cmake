@@ -26,7 +26,7 @@ install(CODE "
 
 # Headers under their own paths, archives together: whoever links with them needs all.
 install(DIRECTORY models firmware platform rtl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/attnvp FILES_MATCHING PATTERN "*.h")
-set(archives attnvp_stream attnvp_check attnvp_platform attnvp_schedule attnvp_firmware attnvp_tensors attnvp_energy attnvp_config attnvp_files attnvp_text
+set(archives attnvp_stream attnvp_check attnvp_platform attnvp_schedule attnvp_firmware attnvp_workload attnvp_tensors attnvp_energy attnvp_config attnvp_files attnvp_text
   attnvp_rtl attnvp_models attnvp_riscv attnvp_arith)
 if(ATTNVP_RTL)
   list(APPEND archives attnvp_verilated)

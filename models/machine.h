@@ -1,6 +1,6 @@
-// The machine's parameters: one plain struct per place, filled by platform/config, read by the models. Each is declared
-// beside its model together with its keys. No SystemC here, so that tools can handle machines without building one.
-// Units are in the names; "cycles" are cycles of the platform clock.
+// Parameters of a machine: one plain struct per slot, filled by platform/machine and read by the models. Each struct is
+// declared beside its model together with its keys. The header needs no SystemC. Units are in the names; "cycles" are
+// cycles of the platform clock.
 #pragma once
 
 #include <any>
@@ -10,27 +10,26 @@
 #include <typeindex>
 #include <vector>
 
-#include "models/control_processor/config.h"
-#include "models/dma_controller/config.h"
-#include "models/dram/config.h"
-#include "models/event_unit/config.h"
+#include "models/control/control_processor/config.h"
+#include "models/control/event_unit/config.h"
+#include "models/control/mailbox/config.h"
+#include "models/engine/dma_controller/config.h"
+#include "models/engine/mac_engine/config.h"
+#include "models/engine/vec_engine/config.h"
 #include "models/interconnect/config.h"
-#include "models/l2/config.h"
-#include "models/mac_engine/config.h"
-#include "models/mailbox/config.h"
-#include "models/register_file/config.h"
-#include "models/scratchpad/config.h"
+#include "models/memory/dram/config.h"
+#include "models/memory/l2/config.h"
+#include "models/memory/register_file/config.h"
+#include "models/memory/scratchpad/config.h"
 #include "models/sim/config.h"
 #include "models/technology/config.h"
-#include "models/vec_engine/config.h"
 
 namespace attnvp {
 
 struct MachineConfig;
-// Those of all kinds that may stand in a place, beyond the place's.
+// Adds the keys of all kinds of a slot, beyond those of the slot itself.
 void add_own_keys(config::Keys<MachineConfig>& key, const std::string& place);
 
-// What one core is built with.
 struct CoreConfig {
   MacConfig mac;
   VecConfig vec;
@@ -49,12 +48,12 @@ struct MachineConfig {
   double clock_hz = 3.75e9;
   std::uint32_t clusters = 1;
   std::uint32_t cores = 2;  // per cluster
-  // Of every core, except for its overrides.
+  // Defaults of every core.
   MacConfig mac;
   VecConfig vec;
   RegisterFileConfig l0;
-  // By core of a cluster, then by path of core_keys(): values in the place of mac's, vec's and l0's. May be shorter
-  // than `cores`.
+  // Overrides of mac, vec and l0: index is the core in its cluster, key is a path of core_keys(). May have fewer
+  // entries than `cores`.
   std::vector<std::map<std::string, config::Value>> core_overrides;
   ScratchpadConfig l1;
   DmaConfig dma;
@@ -68,7 +67,7 @@ struct MachineConfig {
   std::string energy = "cmos";  // name under configs/energy or a path
   TechnologyConfig technology;
 
-  // In the order in which they are shown.
+  // Keys in the order in which they are printed.
   static void describe(config::Keys<MachineConfig>& key) {
     using namespace config;
     using C = MachineConfig;
@@ -104,29 +103,29 @@ struct MachineConfig {
     key.members(&C::technology);
   }
 
-  // Core `k` of any cluster, with its overrides.
+  // Parameters of core `k` of any cluster, overrides included.
   CoreConfig core(std::uint32_t k) const;
-  // The same machine, with mac, vec and l0 of that core.
+  // The same machine with mac, vec and l0 of core `k`.
   MachineConfig with_core(std::uint32_t k) const;
-  // Cores have the same value of every key.
+  // True if all cores have the same values.
   bool has_equal_cores() const;
-  // Over all cores of all clusters.
+  // Sum over all cores of all clusters.
   template <class Value>
   double sum_of_cores(const Value& value) const {
     double sum = 0;
     for (std::uint32_t k = 0; k < cores; ++k) sum += static_cast<double>(value(core(k)));
     return sum * clusters;
   }
-  double macs_per_cycle() const {  // of FP16
+  double macs_per_cycle() const {  // FP16 multiply-accumulates
     return sum_of_cores([](const CoreConfig& c) { return 1.0 * c.mac.rows * c.mac.columns; });
   }
   double vec_lanes() const {
     return sum_of_cores([](const CoreConfig& c) { return 1.0 * c.vec.lanes; });
   }
 
-  bool has_l2() const { return l2.kind != "none"; }  // beside DRAM, in the address map
+  bool has_l2() const { return l2.kind != "none"; }  // a separate range of the address map
 
-  // Parameters that only one kind of module has (Kind::with_keys in registry.h).
+  // Parameters of a single kind of module (Kind::with_keys in registry.h).
   template <class Config>
   Config& own() {
     std::any& config = own_[typeid(Config)];

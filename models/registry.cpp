@@ -10,21 +10,21 @@ namespace attnvp {
 namespace {
 
 std::vector<std::unique_ptr<KindInfo>>& all() {
-  static std::vector<std::unique_ptr<KindInfo>> kinds;  // registrations come before main, in any order
+  static std::vector<std::unique_ptr<KindInfo>> kinds;  // filled before main, in any order
   return kinds;
 }
 
 std::size_t order_of(const std::string& place) {
-  const auto found = std::find_if(places().begin(), places().end(), [&](const Place& p) { return place == p.name; });
-  return static_cast<std::size_t>(found - places().begin());
+  const auto found = std::find_if(slots().begin(), slots().end(), [&](const Slot& p) { return place == p.name; });
+  return static_cast<std::size_t>(found - slots().begin());
 }
 
 }  // namespace
 
-const std::vector<Place>& places() {
+const std::vector<Slot>& slots() {
   using M = MachineConfig;
   using Name = const std::string&;
-  static const std::vector<Place> all = {
+  static const std::vector<Slot> all = {
       {"interconnect", "kind", Role::kInterconnect, [](const M& m) -> Name { return m.interconnect.kind; }},
       {"mailbox", "kind", Role::kMailbox, [](const M& m) -> Name { return m.mailbox.kind; }},
       {"dram", "policy", Role::kMainMemory, [](const M& m) -> Name { return m.dram.policy; }},
@@ -52,7 +52,7 @@ std::vector<const KindInfo*> kinds() {
   });
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const KindInfo& kind = *sorted[i];
-    if (order_of(kind.place) == places().size()) {
+    if (order_of(kind.place) == slots().size()) {
       throw std::logic_error(fmt::format("kind '{}' is registered for '{}', which is no place", kind.name, kind.place));
     }
     if (i > 0 && sorted[i - 1]->place == kind.place && sorted[i - 1]->name == kind.name) {
@@ -77,12 +77,12 @@ std::vector<std::string> kind_names(const std::string& place) {
 
 std::vector<const KindInfo*> kinds_of(const MachineConfig& machine) {
   std::vector<const KindInfo*> standing;
-  for (const Place& place : places()) standing.push_back(&kind_of(place.name, machine));
+  for (const Slot& place : slots()) standing.push_back(&kind_of(place.name, machine));
   return standing;
 }
 
 const KindInfo& kind_of(const std::string& place, const MachineConfig& machine) {
-  const std::string& name = places().at(order_of(place)).kind(machine);
+  const std::string& name = slots().at(order_of(place)).kind(machine);
   for (const auto& kind : all()) {
     if (kind->place == place && kind->name == name) return *kind;
   }
@@ -105,7 +105,7 @@ std::string kind_problem(const MachineConfig& machine) {
 }
 
 bool applies(const std::string& key, const MachineConfig& machine) {
-  for (const Place& place : places()) {
+  for (const Slot& place : slots()) {
     const std::string section = place.name + std::string(".");
     if (key.compare(0, section.size(), section) != 0 || key == section + place.key) continue;
     const KindInfo& standing = kind_of(place.name, machine);
@@ -131,7 +131,7 @@ std::vector<std::string> energy_components() {
       }
     }
   }
-  // What every machine has, whatever its kinds, which need not name it; the last two count cycles.
+  // Components of every machine, which kinds need not name; the last two count cycles.
   for (const char* component : {"attnvp.network", "attnvp.events", "attnvp.dma", "attnvp.control", "attnvp.gating",
                                 "attnvp.clock", "attnvp.leakage"}) {
     components.emplace_back(component);

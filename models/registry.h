@@ -1,10 +1,10 @@
-// The kinds of modules that a machine can be built of. A kind stands in one place of the machine (place.h); the key of
-// that place says which kind it is. A kind registers itself in its own source file:
+// Registry of the kinds of modules. A kind fills one slot of a machine (place.h); the key of the slot names the kind. A
+// kind registers itself in its own source file:
 //
 //   const bool kRegistered = add_kind<Memory>({"dram", "paged", "has rows that are opened", {"attnvp.dram"},
-//       [](const Site& site) { return std::make_unique<PagedDram>(site.name, site); }});
+//       [](const ModuleContext& site) { return std::make_unique<PagedDram>(site.name, site); }});
 //
-// and is then known to validation, documentation, elaboration, reports and sweeps.
+// Validation, documentation, elaboration, reports and sweeps then use the kind without further changes.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "models/machine.h"
-#include "models/module.h"
-#include "models/place.h"
+#include "models/sim/module.h"
+#include "models/slot.h"
 
 namespace attnvp {
 
-// What all kinds have in common, whatever their role.
+// Properties of a kind, independent of its role.
 struct KindInfo {
   KindInfo(std::string in_place, std::string kind_name, std::string kind_meaning, std::vector<std::string> with_energy)
       : place(std::move(in_place)),
@@ -28,22 +28,22 @@ struct KindInfo {
         components(std::move(with_energy)) {}
   virtual ~KindInfo() = default;
 
-  std::string place;                    // where it may stand: "dram"
-  std::string name;                     // as its place's key has it: "fixed"
-  std::string meaning;                  // goes on from the name: "is peak bandwidth plus latency"
-  std::vector<std::string> components;  // of the energy table, that its counters name
-  // Keys of its own, beyond those of the place (with_keys).
+  std::string place;                    // slot that it fills: "dram"
+  std::string name;                     // value of the slot's key: "fixed"
+  std::string meaning;                  // predicate that follows the name: "is peak bandwidth plus latency"
+  std::vector<std::string> components;  // components of the energy table that its counters name
+  // Keys of this kind alone, beyond those of the slot (with_keys).
   std::function<void(config::Keys<MachineConfig>&, const std::string& place)> keys;
-  std::string keys_of;  // a kind of that place, whose keys it has as well
-  // Sets what follows from the machine's other keys.
+  std::string keys_of;  // another kind of the slot whose keys it shares
+  // Sets values that follow from the machine's other keys.
   std::function<void(MachineConfig&)> settle;
-  // Why the machine cannot have it; empty if it can.
+  // Reason why a machine cannot have this kind; empty if it can.
   std::function<std::string(const MachineConfig&)> problem;
 };
 
 template <class Interface>
 struct Kind : KindInfo {
-  using Make = std::function<std::unique_ptr<Interface>(const Site&)>;
+  using Make = std::function<std::unique_ptr<Interface>(const ModuleContext&)>;
   Kind(std::string in_place, std::string kind_name, std::string kind_meaning, std::vector<std::string> with_energy,
        Make factory)
       : KindInfo(std::move(in_place), std::move(kind_name), std::move(kind_meaning), std::move(with_energy)),
@@ -56,7 +56,7 @@ struct Kind : KindInfo {
     settle = std::move(how);
     return std::move(*this);
   }
-  // A struct with describe() that only this kind has: machine.own<Config>() is the machine's.
+  // Adds the keys of `Config`, which only this kind has. machine.own<Config>() holds its values.
   template <class Config>
   Kind with_keys() && {
     keys = [](config::Keys<MachineConfig>& key, const std::string& of_place) {
@@ -73,20 +73,20 @@ struct Kind : KindInfo {
   Make make;
 };
 
-// All that are registered: by place, in the order of the module tree; in a place by name. Throws std::logic_error for
-// mistakes: a place that is none, two kinds of one name in a place.
+// Registered kinds, by slot in the order of the module tree, then by name. Throws std::logic_error for an unknown slot
+// and for two kinds of one name in a slot.
 std::vector<const KindInfo*> kinds();
 std::vector<const KindInfo*> kinds(const std::string& place);
 std::vector<std::string> kind_names(const std::string& place);
-// What stands in a machine, or in one place of it. Throws std::logic_error for a kind that nobody registered.
+// Kinds that a machine uses, for all slots or one. Throws std::logic_error for an unregistered kind.
 std::vector<const KindInfo*> kinds_of(const MachineConfig& machine);
 const KindInfo& kind_of(const std::string& place, const MachineConfig& machine);
-// Lets every kind set what follows from the machine's other keys.
+// Calls KindInfo::settle of every kind of the machine.
 void settle(MachineConfig& machine);
-// Why one of them cannot stand there; empty if all can.
+// First reason why a kind cannot fill its slot; empty if there is none.
 std::string kind_problem(const MachineConfig& machine);
 
-// Whether a key means anything on that machine: those of kinds that do not stand in it, and of what it has not, do not.
+// True if `key` has an effect on that machine: its kind fills a slot and its component exists.
 bool applies(const std::string& key, const MachineConfig& machine);
 
 // Components of the energy table that any kind names, in the order of the module tree.
@@ -98,14 +98,14 @@ bool add_kind(Kind<Interface> kind) {
   return add_kind(std::make_unique<Kind<Interface>>(std::move(kind)));
 }
 
-// Throws std::logic_error for mistakes in a model: a kind of another role, a counter with an energy that the kind does
-// not name.
+// Throws std::logic_error for errors in a model: a wrong role, or a counter with a component that the kind does not
+// name.
 void check_energies(const KindInfo& kind, Module& module);
 [[noreturn]] void refuse_role(const KindInfo& kind);
 
-// The module that the machine wants to stand there.
+// Builds the module of the kind that the machine names for the slot.
 template <class Interface>
-std::unique_ptr<Interface> make(const Site& site) {
+std::unique_ptr<Interface> make(const ModuleContext& site) {
   const KindInfo& found = kind_of(site.place, site.machine);
   const auto* kind = dynamic_cast<const Kind<Interface>*>(&found);
   if (kind == nullptr) refuse_role(found);

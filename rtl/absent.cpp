@@ -1,4 +1,4 @@
-// What stands for RTL where AttnVP was built without Verilator: kinds that are known, and refused.
+// Kinds `rtl` of a build without Verilator: known, but refused.
 #include "models/engine/engine.h"
 #include "models/registry.h"
 

@@ -81,7 +81,7 @@ wrong "'nowhere' is not in .*hardware" run --hw nowhere --net nowhere
 wrong "command 'comparee' is unknown; did you mean 'compare'" comparee
 wrong "command 'frobnicate' is unknown; allowed: run, compare" frobnicate
 wrong 'a command is missing; allowed: run, compare'
-wrong "argument 'extra' is one too many" run extra
+wrong "argument 'extra' is unexpected" run extra
 wrong '--hw needs a value' run --hw
 wrong '--net is given more than once' run --net xlm --net xlm
 wrong "--data: found 'half'; allowed: full, timing" run --data half
@@ -173,7 +173,7 @@ done
 
 # Scores beyond FP16: every row is NaN where double precision has numbers, which is no pass anywhere.
 { head -c 128 "$in/zero.npy" && head -c 3072 /dev/zero | tr '\0' _; } >"$in/large.npy"  # 471.75
-overflow='golden check failed: FAILED, 1536 elements beyond tolerance, scores overflow FP16 in 96 of 96 rows'
+overflow='golden check failed: 1536 elements beyond tolerance, scores overflow FP16 in 96 of 96 rows'
 run run "${small[@]}" --q "$in/large.npy" --k "$in/large.npy" --json -
 [[ $status -eq 1 ]] && grep -q "^attnvp: .*$overflow" "$log/stderr" || failed "$status: $(<"$log/stderr")"
 holds '.golden.passed == false and (.golden.failure | test("scores overflow FP16 in 96 of 96 rows"))' "$log/stdout"

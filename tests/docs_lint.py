@@ -147,7 +147,7 @@ def check_reference(root):
     names = {
         "docs/reference/counters.md": declared(root, "Counter"),
         "docs/reference/signals.md": declared(root, "Signal"),
-        "docs/reference/descriptors.md": enumerators(root, "models/fault.h", "FaultCode"),
+        "docs/reference/descriptors.md": enumerators(root, "models/sim/fault.h", "FaultCode"),
     }
     found = []
     for page, listed in names.items():

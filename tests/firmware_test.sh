@@ -12,7 +12,7 @@ wrong 'is not in' new firmware "$in/none" --hw nothing
 wrong 'no such file' run --firmware nothing.elf
 wrong 'control.cpu is native' run --net H=1,N=32,E=16 --data timing --profile p.folded
 wrong '--gdb-wait needs --gdb' run --cpu native --gdb-wait --net H=1,N=32,E=16
-wrong 'nobody can listen|control.cpu is native|allowed is 0 to 65535' run --gdb 65536
+wrong 'the port cannot be opened|control.cpu is native|allowed is 0 to 65535' run --gdb 65536
 
 gcc=riscv64-unknown-elf-gcc
 if ! command -v $gcc >/dev/null; then

@@ -42,16 +42,17 @@ mkdir "$in/mine"
 cat >"$in/mine/main.cpp" <<'CPP'
 #include <cstdio>
 
-#include "models/memory.h"
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "models/memory/memory.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
+#include "platform/workload/workload.h"
 
 int sc_main(int, char**) {
   const attnvp::MachineConfig machine = attnvp::config::load_hardware("edge");
   attnvp::job::Runner runner(machine, attnvp::config::load_energy(machine.energy), false);
   attnvp::job::Schedule schedule = attnvp::job::parse_dataflow("mas");
   schedule.tiling = attnvp::job::parse_tiling("bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=2");
-  const auto result = runner.run(attnvp::config::load_network("H=2,N=48,E=16"), schedule, nullptr, {});
+  const auto result = runner.run(attnvp::workload::load("H=2,N=48,E=16"), schedule, nullptr, {});
   std::printf("%llu\n", static_cast<unsigned long long>(result.cycles));
   return 0;
 }

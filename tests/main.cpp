@@ -20,6 +20,7 @@ int sc_main(int argc, char** argv) {
 int main(int argc, char** argv) {
   attnvp::schedule::keep_freed_pages();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
-  setenv("ATTNVP_PROTOCOL_CHECK", "1", 0);  // before every target of every platform (models/bus/protocol_checker.h)
+  setenv("ATTNVP_PROTOCOL_CHECK", "1",
+         0);  // before every target of every platform (models/interconnect/bus/protocol_checker.h)
   return sc_core::sc_elab_and_sim(argc, argv);
 }

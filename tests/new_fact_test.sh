@@ -30,8 +30,8 @@ add firmware/hal/operations.h '"Y = X, the two halves of each head turned' <<'RO
     {Opcode::kSquareRoot, "sqrt", Unit::kVec, Family::kLayer, V::kOne, {"sqrt"}, {"rows"}, kInOrder, {kX, kY}, nullptr,
      "Y = the square root of X"},
 ROW
-add models/vec_engine/row_kernels.cpp '^    \{hal::Opcode::kRotate, ' <<<'    {hal::Opcode::kSquareRoot, plan_divide, square_root},'
-add models/vec_engine/row_kernels.cpp '^constexpr RowKernel kKernels' -1 <<'KERNEL'
+add models/engine/vec_engine/row_kernels.cpp '^    \{hal::Opcode::kRotate, ' <<<'    {hal::Opcode::kSquareRoot, plan_divide, square_root},'
+add models/engine/vec_engine/row_kernels.cpp '^constexpr RowKernel kKernels' -1 <<'KERNEL'
 void square_root(RowData& r) {
   std::vector<float> x(r.size());
   arith::floats_from_halves(r.half(0), x.data(), x.size());
@@ -40,8 +40,8 @@ void square_root(RowData& r) {
 }
 
 KERNEL
-add models/vec_engine/row_kernels.cpp '^#include <algorithm>' <<<'#include <cmath>'
-add platform/job/steps.cpp '^      return x \+ z;' <<'GOLDEN'
+add models/engine/vec_engine/row_kernels.cpp '^#include <algorithm>' <<<'#include <cmath>'
+add platform/run/steps.cpp '^      return x \+ z;' <<'GOLDEN'
     case hal::Opcode::kSquareRoot:
       return std::sqrt(x);
 GOLDEN

@@ -92,7 +92,7 @@ jq .cycles "$in/pipe" >"$in/pipe.cycles" &
 done_well run "${small[@]}" --json "$in/pipe"
 wait
 [[ $(<"$in/pipe.cycles") == "$reference" ]] || failed 'a named pipe'
-wrong 'pipe: cannot be written: nobody reads from this pipe' run "${small[@]}" --json "$in/pipe"
+wrong 'pipe: cannot be written: the pipe has no reader' run "${small[@]}" --json "$in/pipe"
 wrong 'pipe: cannot be read: not a regular file' report "$in/pipe"
 wrong 'pipe: cannot be read: not a regular file' run --hw "$in/pipe"
 head -c 1 "$in/pipe" >/dev/null &

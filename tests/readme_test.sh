@@ -4,10 +4,10 @@
 #   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails where a page differs from what the program prints
 #   readme_test.sh --update ATTNVP SOURCE_DIR [PAGE]   writes the program's output into the pages
 # PAGE, such as docs/how-to/run-a-sweep.md: this one only.
-# A line "..." in a page stands for the rest of an output. ```yaml blocks that open with "# FILE.yaml:" are files
-# that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A program without RTL is not
-# asked for it, and one without RISC-V tools not for firmware of one's own. Commands see a terminal of 100 columns. One
-# that is to fail ends in "# exit status N".
+# A line "..." in a page stands for the rest of an output. ```yaml and ```diff blocks that open with "# FILE.yaml:" or
+# "# FILE.diff:" are files that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A
+# program without RTL is not asked for it, and one without RISC-V tools not for firmware of one's own. Commands see a
+# terminal of 100 columns. One that is to fail ends in "# exit status N".
 set -uo pipefail
 
 update=false
@@ -28,7 +28,7 @@ cd -- "$folder/common" || exit 1
 cat >vp <<STUB
 #!/bin/bash
 case \${1-} in
-  demo) shift && exec "$attnvp" compare --hw edge-16nm --net bert-base --dataflow mas,fusemax,flash2,lean,tileflow,flat,softpipe,layerwise "\$@" ;;
+  demo) shift && mkdir -p build && exec "$attnvp" compare --html build/demo.html --hw edge-16nm --net bert-base --dataflow mas,fusemax,flash2,lean,tileflow,flat,softpipe,layerwise "\$@" ;;
   test | long | build | setup) exit 0 ;;
   *) exec "$attnvp" "\$@" ;;
 esac
@@ -79,8 +79,10 @@ rewritten() { # PAGE
       '```'?*) block=${line#'```'} file= ;;
       '```') block= ;;
       *)
-        if [[ $block == yaml && -z $file && $line =~ ^'# '([a-z0-9-]+\.yaml): ]]; then file=${BASH_REMATCH[1]}; fi
-        if [[ $block == yaml && -n $file ]]; then printf '%s\n' "$line" >>"$file"; fi
+        if [[ -z $file && $line =~ ^'# '([a-z0-9-]+\.(yaml|diff)): && ${BASH_REMATCH[2]} == "$block" ]]; then
+          file=${BASH_REMATCH[1]}
+        fi
+        if [[ -n $file && -n $block ]]; then printf '%s\n' "$line" >>"$file"; fi
         ;;
     esac
   done <"$1"

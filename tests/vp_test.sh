@@ -15,9 +15,10 @@ vp() { # ARG...: as run
 # The demo: the table that the program prints for eight dataflows.
 vp demo --data timing
 [[ $status -eq 0 ]] || failed "exit status $status: $(<"$log/stderr")"
-"$attnvp" compare --hw edge-16nm --net bert-base --data timing \
-  --dataflow mas,fusemax,flash2,lean,tileflow,flat,softpipe,layerwise >"$log/want" 2>/dev/null
+(cd -- "$root" && "$attnvp" compare --hw edge-16nm --net bert-base --data timing --html build/demo.html \
+  --dataflow mas,fusemax,flash2,lean,tileflow,flat,softpipe,layerwise) >"$log/want" 2>/dev/null
 same "$log/stdout" "$log/want"
+grep -q '<html' "$root/build/demo.html" || failed "no report page"
 [[ $(wc -l <"$log/stdout") -ge 12 ]] || failed "not a table of eight dataflows: $(head -20 "$log/stdout")"
 
 # Anything else is the program's own, from any folder.

@@ -1,4 +1,4 @@
-// `attnvp bench`: the simulator's own speed, as ratios and rates measured within one process.
+// `attnvp bench`: speed of the simulator, as ratios and rates measured within one process.
 #include "cli/commands/bench.h"
 
 #include <fmt/format.h>
@@ -19,24 +19,24 @@
 #include "cli/shared/progress.h"
 #include "explore/tuning/tuner.h"
 #include "models/arith/half.h"
-#include "models/banked_dram/traffic.h"
+#include "models/memory/banked_dram/traffic.h"
 #include "models/registry.h"
-#include "platform/config/dram_part.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/elaboration/platform.h"
-#include "platform/job/job.h"
+#include "platform/base/version.h"
+#include "platform/machine/dram_part.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
 #include "platform/report/table.h"
-#include "platform/stream/graph_file.h"
-#include "platform/stream/stream_run.h"
-#include "platform/text/version.h"
+#include "platform/run/job.h"
+#include "platform/run/platform.h"
+#include "platform/streaming/graph_file.h"
+#include "platform/streaming/stream_run.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {
 
 namespace {
 
-// Columns are two spaces or more apart; a label may begin with some.
+// Columns are separated by at least two spaces; a label may be indented.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> columns;
   std::size_t at = 0;
@@ -90,13 +90,13 @@ namespace {
 struct BenchArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
-  double seconds = 1.0;  // per measurement
-  std::string against;   // another build of this program, to be measured beside
+  double seconds = 1.0;  // for each measurement
+  std::string against;   // another build of this program to compare with
 };
 
 using Seconds = std::chrono::duration<double>;
 
-// Best time of one call within the given time, at least three calls: the least disturbed one on a noisy machine.
+// Best time of one call within the budget, at least three calls: the least disturbed on a loaded machine.
 double best_seconds(double budget, const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   double best = 1e300;
@@ -114,7 +114,7 @@ std::vector<float> widened(const std::vector<arith::Half>& halves) {
   return floats;
 }
 
-// The memory-free streaming graph at N=512: best time of a simulation, and the elements that its channels carry.
+// The memory-free streaming graph at N=512: best time of a simulation, and transferred elements.
 struct StreamRate {
   double seconds = 0;
   std::uint64_t transfers = 0;
@@ -129,7 +129,7 @@ StreamRate stream_rate(double budget) {
   return rate;
 }
 
-// Requests of one burst that a channel of LPDDR4-3200 serves in a second of the host's time.
+// Single-burst requests served by a channel of LPDDR4-3200 in a second of host time.
 double dram_rate(double budget, std::uint64_t step_bytes) {
   BankedConfig part;
   config::apply_dram_part(part, "lpddr4-3200");
@@ -140,7 +140,7 @@ double dram_rate(double budget, std::uint64_t step_bytes) {
   return static_cast<double>(traffic.requests) / best_seconds(budget, [&] { DramTraffic(part, traffic).run(); });
 }
 
-// The figures of the program at `path`, measured by itself; throws config::ConfigError where it cannot.
+// Figures measured by the program at `path`; throws config::ConfigError on failure.
 Figures figures_of(const std::string& path, const BenchArguments& a) {
   if (::access(path.c_str(), X_OK) != 0) {
     throw config::ConfigError(fmt::format("--against: '{}' is not a program that can be run", path));
@@ -164,7 +164,7 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
 
 Figures measure(const BenchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
-  const config::Network n = config::load_network(a.network);
+  const workload::Workload n = workload::load(a.network);
   const config::EnergyTable energy = config::load_energy(machine.energy);
   const job::Schedule open = job::parse_dataflow("mas");
   const job::Schedule mas = explore::tune(machine, n, open, energy);
@@ -187,7 +187,7 @@ Figures measure(const BenchArguments& a) {
       waveform = session.vcd();
     });
   }
-  // The whole search: candidates, bounds and simulations, not from a cache.
+  // The whole search without cache: candidates, bounds and simulations.
   double searching = 0;
   std::uint64_t evaluations = 0;
   {
@@ -206,7 +206,7 @@ Figures measure(const BenchArguments& a) {
     full = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, options); });
     checked = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, {}); });
   }
-  // The same run with the VEC engines' RTL, where it is built and as wide.
+  // The same run with the RTL of the VEC engines, if it is built with that width.
   double rtl = 0;
   std::uint64_t clocked = 0;
   MachineConfig with_rtl = machine;
@@ -220,7 +220,8 @@ Figures measure(const BenchArguments& a) {
   }
   const std::vector<float> q = widened(tensors.q), k = widened(tensors.k), v = widened(tensors.v);
   std::vector<float> o(q.size());
-  const attnvp::bench::NativeShape shape{std::size_t{n.batch} * n.heads, n.seq_q, n.seq_kv, n.emb};
+  const workload::Extents e = n.extents();
+  const attnvp::bench::NativeShape shape{std::size_t{e.batch} * e.heads, e.seq_q, e.seq_kv, e.emb};
   const double native =
       best_seconds(a.seconds, [&] { attnvp::bench::native_attention(shape, q.data(), k.data(), v.data(), o.data()); });
 
@@ -268,7 +269,7 @@ Figures patiently(const BenchArguments& a) {
 
 int bench(const BenchArguments& a) {
   const std::string what =
-      fmt::format("{} / mas on {}", config::load_network(a.network).name, config::load_hardware(a.hardware).name);
+      fmt::format("{} / mas on {}", workload::load(a.network).name(), config::load_hardware(a.hardware).name);
   report::Table table;
   table.column(what, report::Table::Align::kLeft);
   table.column("time");
@@ -276,7 +277,7 @@ int bench(const BenchArguments& a) {
   if (a.against.empty()) {
     for (const Figure& f : patiently(a)) table.row({f.label, f.time, f.rate});
   } else {
-    // In turn, so that a change of the machine's load meets both.
+    // Alternates, so that changes of the host's load affect both.
     Figures theirs = figures_of(a.against, a);
     Figures ours = patiently(a);
     theirs = better(theirs, figures_of(a.against, a));

@@ -1,4 +1,4 @@
-// What `attnvp bench` measures, and the same of another build.
+// Measurements of `attnvp bench`, and comparison with another build.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace attnvp::cli {
 struct Figure {
   std::string label;
   double seconds = 0;  // 0: not a time
-  std::string time;    // as shown, or what stands in its place
+  std::string time;    // as shown, or a text in its place
   std::string rate;
 };
 using Figures = std::vector<Figure>;
 
-// A table that `bench` has printed.
+// Parses a table printed by `bench`.
 Figures parse_figures(const std::string& table);
-// Of every figure the better one.
+// The better of each pair of figures.
 Figures better(const Figures& a, const Figures& b);
 
 }  // namespace attnvp::cli

@@ -1,4 +1,4 @@
-// `attnvp cache`: the tile sizes that were chosen and stored.
+// `attnvp cache`: shows and clears stored tile sizes.
 #include "explore/tuning/cache.h"
 
 #include <fmt/format.h>

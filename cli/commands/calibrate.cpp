@@ -1,4 +1,4 @@
-// `attnvp calibrate`: a machine's values fitted to measurements.
+// `attnvp calibrate`: fits values of a machine to measurements.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -14,13 +14,13 @@ namespace {
 
 struct CalibrateArguments {
   std::string data;                   // a file
-  std::string hardware, network;      // empty: the set's own
+  std::string hardware, network;      // empty: those of the set
   std::vector<std::string> settings;  // --set key=value
-  std::vector<std::string> keys;      // to fit
+  std::vector<std::string> keys;      // keys to fit
 };
 
 int calibrate(const CalibrateArguments& a) {
-  std::optional<ProgressBar> bar;  // of one trial
+  std::optional<ProgressBar> bar;  // of one evaluation
   const auto tell = [&bar](const std::string& line) {
     bar.reset();
     std::fprintf(stderr, "attnvp: %s\n", line.c_str());

@@ -1,4 +1,4 @@
-// `attnvp check`: whether a dataflow's command stream does the same on every run, without simulating it.
+// `attnvp check`: checks a dataflow's command stream for timing dependence, without simulation.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include "cli/shared/findings.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
-#include "platform/files/outputs.h"
+#include "platform/base/outputs.h"
 #include "platform/report/json.h"
 #include "platform/schedule/check/sources.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 struct CheckArguments : JobArguments {
   std::string dataflow;
-  std::uint64_t most = 20;  // findings
+  std::uint64_t most = 20;  // maximum number of findings
 };
 
 int check(const CheckArguments& a) {
@@ -41,7 +41,7 @@ int check(const CheckArguments& a) {
   if (file != nullptr) file->write(json, files::Form::kOwn);
   outputs.commit();
   const std::string text =
-      fmt::format("{} on {}, {}: {}", chosen.text, p.network.name, p.machine.name, findings_text(report, a.most));
+      fmt::format("{} on {}, {}: {}", chosen.text, p.network.name(), p.machine.name, findings_text(report, a.most));
   print(a.json == "-" ? json : text);
   return report.findings.empty() ? 0 : 1;
 }

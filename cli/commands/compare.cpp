@@ -1,4 +1,4 @@
-// `attnvp compare`: one layer under several dataflows.
+// `attnvp compare`: one layer with several dataflows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,18 +12,21 @@
 #include "explore/processes/processes.h"
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
-#include "models/riscv_processor/config.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/operations.h"
-#include "platform/config/words.h"
-#include "platform/files/outputs.h"
-#include "platform/job/advice.h"
+#include "models/control/riscv_processor/config.h"
+#include "platform/base/complaint.h"
+#include "platform/base/outputs.h"
+#include "platform/base/printable.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
+#include "platform/report/comparison.h"
+#include "platform/report/page/page.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/runs_csv.h"
+#include "platform/run/results/advice.h"
 #include "platform/schedule/programs.h"
-#include "platform/text/complaint.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::cli {
 
@@ -32,19 +35,21 @@ namespace {
 using nlohmann::json;
 
 struct CompareArguments : JobArguments {
-  std::vector<std::string> dataflows;  // all if empty
-  unsigned jobs = 0;                   // processes; 0: as many as the host has processors
-  std::string csv;                     // a row a run
+  std::vector<std::string> dataflows;  // empty: all
+  unsigned jobs = 0;                   // processes; 0: one for each host processor
+  std::string csv;                     // one row for each run
+  std::string html;                    // a page with charts
+  bool tilings = false;                // print tile sizes
 };
 
-// What a dataflow's process answers.
+// Result of a dataflow's process.
 struct Outcome {
   report::ComparisonRow row;
-  job::Result spent;     // name and energy alone
+  job::RunResult spent;  // name and energy only
   std::string json;      // of the run
-  std::string left_out;  // why it was not even begun
-  std::string failed;    // why it did not end well
-  bool wrong = false;    // `left_out` is about what the user gave
+  std::string left_out;  // why it was not started
+  std::string failed;    // why it failed
+  bool wrong = false;    // `left_out` is a user error
 };
 
 void to_json(json& j, const Outcome& o) {
@@ -52,16 +57,16 @@ void to_json(json& j, const Outcome& o) {
   for (const job::CounterValue& c : o.spent.counters) {
     energy.push_back({c.component, c.action, c.energy_pj, c.low_pj, c.high_pj});
   }
-  j = {o.row.cells, o.row.cycles, o.json, o.left_out, o.failed, o.wrong, o.spent.schedule.text, energy};
+  j = {o.row, o.json, o.left_out, o.failed, o.wrong, o.spent.schedule.text, energy};
 }
 void from_json(const json& j, Outcome& o) {
-  o.row = {j[0].get<std::vector<std::string>>(), j[1].get<std::uint64_t>()};
-  o.json = j[2].get<std::string>();
-  o.left_out = j[3].get<std::string>();
-  o.failed = j[4].get<std::string>();
-  o.wrong = j[5].get<bool>();
-  o.spent.schedule.text = j[6].get<std::string>();
-  for (const json& c : j[7]) {
+  j[0].get_to(o.row);
+  o.json = j[1].get<std::string>();
+  o.left_out = j[2].get<std::string>();
+  o.failed = j[3].get<std::string>();
+  o.wrong = j[4].get<bool>();
+  o.spent.schedule.text = j[5].get<std::string>();
+  for (const json& c : j[6]) {
     job::CounterValue& spent = o.spent.counters.emplace_back();
     spent.component = c[0].get<std::string>();
     spent.action = c[1].get<std::string>();
@@ -71,7 +76,7 @@ void from_json(const json& j, Outcome& o) {
   }
 }
 
-// A dataflow and the machine whose firmware has it.
+// A dataflow and the machine whose firmware contains it.
 struct Entry {
   std::string dataflow;
   const MachineConfig* machine;
@@ -84,7 +89,7 @@ Outcome run_one(const Prepared& p, const Entry& entry, const CompareArguments& a
   try {
     const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
     job::Runner runner(machine, p.energy, p.full);
-    job::Result result = runner.run(p.network, schedule, tensors, {});
+    job::RunResult result = runner.run(p.network, schedule, tensors, {});
     result.bound.advice = job::advice_for(result, machine);
     outcome.row = report::comparison_row(result);
     outcome.json =
@@ -105,7 +110,7 @@ Outcome run_one(const Prepared& p, const Entry& entry, const CompareArguments& a
   return outcome;
 }
 
-// "a,b:x=1,y=2,c": a comma also parts a dataflow's options, which have a `=`.
+// Splits "a,b:x=1,y=2,c": commas also separate a dataflow's options, which contain '='.
 std::vector<std::string> names_in(const std::vector<std::string>& texts) {
   std::vector<std::string> names;
   for (const std::string& text : texts) {
@@ -127,8 +132,8 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
   return names;
 }
 
-// Each dataflow's machine. A name that the machine's own firmware has is that one's, others are the shipped firmware's,
-// on the same processors. `given`: by the user, who is told which names both have.
+// Machine of each dataflow. Names in the machine's own firmware use it; other names use the shipped firmware on the
+// same processors. `given`: names come from the user; names in both firmwares are reported.
 std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
                               const MachineConfig& shipped) {
   const auto known = [](const MachineConfig& machine) {
@@ -155,7 +160,7 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
     if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
     if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;
     entries.push_back({text, has(of_own) ? &own : &shipped});
-    job::parse_dataflow(text, schedule::firmware_of(*entries.back().machine));  // its options, before anything is run
+    job::parse_dataflow(text, schedule::firmware_of(*entries.back().machine));  // checks the options before the runs
   }
   if (given && !both.empty()) {
     text::complain(fmt::format("--dataflow {} runs from {}; the shipped firmware has that name, too", both, elf));
@@ -163,9 +168,28 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
   return entries;
 }
 
+// Merges dataflows with equal cycles and counters: "lean = flash3".
+std::vector<Outcome> merge_equal(const std::vector<Outcome>& outcomes) {
+  std::vector<Outcome> merged;
+  std::vector<json> counters;
+  for (const Outcome& outcome : outcomes) {
+    json own = json::parse(outcome.json)["counters"];
+    std::size_t i = 0;
+    while (i < merged.size() && (merged[i].row.cycles != outcome.row.cycles || counters[i] != own)) ++i;
+    if (i == merged.size()) {
+      merged.push_back(outcome);
+      counters.push_back(std::move(own));
+    } else {
+      merged[i].row.dataflow += " = " + outcome.row.dataflow;
+      merged[i].spent.schedule.text = merged[i].row.dataflow;
+    }
+  }
+  return merged;
+}
+
 int compare(const CompareArguments& a) {
   const Prepared p = prepare(a);
-  config::refuse_scope(p.network);
+  workload::refuse_scope(p.network);
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
@@ -178,6 +202,7 @@ int compare(const CompareArguments& a) {
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+  files::Output* const html_file = outputs.open("--html", a.html);
 
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
@@ -190,7 +215,7 @@ int compare(const CompareArguments& a) {
     ProgressBar bar;
     const auto progress = [&](std::size_t done) { bar.update(done, names.size(), ""); };
     answers = explore::in_processes(names.size(), a.jobs, work, progress);
-  }  // wipes the bar
+  }  // clears the line
 
   std::vector<Outcome> outcomes;
   std::string left_out, failures;
@@ -206,7 +231,7 @@ int compare(const CompareArguments& a) {
     std::string& list = outcome.failed.empty() && all ? left_out : failures;
     if (!why.empty()) list += (list.empty() ? "" : "; ") + why;
     wrong = wrong || outcome.wrong;
-    if (!outcome.row.cells.empty()) outcomes.push_back(std::move(outcome));
+    if (outcome.row.cycles > 0) outcomes.push_back(std::move(outcome));
   }
   if (outcomes.empty() && wrong) throw config::ConfigError(failures.empty() ? left_out : failures);
   if (outcomes.empty()) throw job::RunError(failures.empty() ? left_out : failures);
@@ -214,19 +239,28 @@ int compare(const CompareArguments& a) {
                    [](const Outcome& x, const Outcome& y) { return x.row.cycles < y.row.cycles; });
   std::string runs;
   std::vector<std::string> reports;
-  std::vector<report::ComparisonRow> rows;
-  std::vector<job::Result> spent;
   for (const Outcome& outcome : outcomes) {
     runs += (runs.empty() ? "[\n" : ",\n") + outcome.json;
     reports.push_back(outcome.json);
-    rows.push_back(outcome.row);
-    spent.push_back(outcome.spent);
   }
   runs += "]\n";
   if (csv_file != nullptr) csv_file->write(report::runs_csv(reports), files::Form::kCsv);
   if (json_file != nullptr) json_file->write(runs, files::Form::kOwn);
+  if (html_file != nullptr) {
+    std::vector<nlohmann::ordered_json> runs_of_page;
+    for (const std::string& report : reports) runs_of_page.push_back(nlohmann::ordered_json::parse(report));
+    html_file->write(report::page(std::move(runs_of_page)), files::Form::kHtml);
+  }
   outputs.commit();
-  std::string table = fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(rows));
+  std::vector<report::ComparisonRow> rows;
+  std::vector<job::RunResult> spent;
+  for (const Outcome& outcome : merge_equal(outcomes)) {
+    rows.push_back(outcome.row);
+    spent.push_back(outcome.spent);
+  }
+  std::string table =
+      fmt::format("{} on {}\n\n{}", p.network.name(), p.machine.name, report::comparison(rows, a.tilings));
+  if (!a.html.empty()) table += fmt::format("report page: {}\n", text::printable(a.html));
   if (a.energy_range) table += "\n" + report::ranking_text(spent);
   print(a.json == "-" ? runs : table);
   if (!left_out.empty()) text::complain("left out: " + left_out);
@@ -246,6 +280,8 @@ void add_compare(CLI::App& app, int& status) {
       ->check(within(0, 1024))
       ->capture_default_str();
   add_output(command, "--csv", a->csv, "write a table with a row a dataflow, all values as columns");
+  add_output(command, "--html", a->html, "write a page with charts of the runs, to open in a browser");
+  command.add_flag("--tilings", a->tilings, "print the tile sizes of each dataflow");
   add_energy_range(command, *a);
   command.callback([a, &status] { status = compare(*a); });
 }

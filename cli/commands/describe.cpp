@@ -1,4 +1,4 @@
-// `attnvp describe`.
+// `attnvp describe`: shows a machine, network, dataflow, energy table, firmware program or key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,24 +14,24 @@
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
-#include "platform/config/catalog.h"
-#include "platform/config/document.h"
-#include "platform/config/energy.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/hugging_face.h"
-#include "platform/config/network.h"
-#include "platform/config/network_text.h"
-#include "platform/config/provenance.h"
-#include "platform/config/reference.h"
-#include "platform/config/words.h"
-#include "platform/elaboration/platform.h"
-#include "platform/files/outputs.h"
-#include "platform/job/job.h"
+#include "platform/base/outputs.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/provenance.h"
+#include "platform/machine/words.h"
+#include "platform/report/key_reference.h"
 #include "platform/report/table.h"
+#include "platform/run/job.h"
+#include "platform/run/platform.h"
 #include "platform/schedule/programs.h"
 #include "platform/schedule/reference.h"
-#include "platform/stream/graph_file.h"
+#include "platform/streaming/graph_file.h"
+#include "platform/workload/hugging_face.h"
+#include "platform/workload/keys.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::cli {
 
@@ -40,12 +40,12 @@ namespace {
 using report::Table;
 
 struct DescribeArguments {
-  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program, a key; or "keys"
+  std::string what;  // a machine, network, dataflow, energy table, firmware program or key; or "keys"
   std::vector<std::string> settings;
-  bool all = false;  // keys that mean nothing on the machine, too
+  bool all = false;  // also keys without effect on the machine
   bool area = false;
-  std::string svg, json;  // of areas; json "-" is stdout, alone
-  std::string ert, art;   // in Accelergy's form
+  std::string svg, json;  // of areas; json "-" is stdout only
+  std::string ert, art;   // in Accelergy's format
 };
 
 void describe_machine(const DescribeArguments& a) {
@@ -113,16 +113,18 @@ std::string provenance_text(const config::Provenances& provenance) {
 }
 
 void describe_network(const std::string& what) {
-  const config::Network n = config::load_network(what);
-  const double macs = 1.0 * n.batch * n.heads * n.seq_q * n.seq_kv * (1.0 * n.emb + n.values());
-  print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
-                    n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
-  const config::NetworkText parts = config::split_network(what);
-  if (!parts.hugging_face()) return print(provenance_text(config::network_provenance(what)));
-  // The file's keys have other names: what became of them, too.
-  const std::string path = parts.base.substr(config::kHuggingFace.size());
-  config::Provenances of_keys = config::network_provenance(what);
-  for (const config::Setting& setting : config::read_hugging_face(path, parts.layer_type).settings) {
+  const workload::Workload n = workload::load(what);
+  const workload::Extents e = n.extents();
+  const double depth = n.is_attention() ? 1.0 * e.emb + n.attention().values() : 2.0 * e.emb;
+  const double macs = 1.0 * e.batch * e.heads * e.seq_q * e.seq_kv * depth;
+  print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n",
+                    n.name(), e.batch, e.heads, e.seq_q, e.seq_kv, e.emb, macs));
+  const workload::NetworkText parts = workload::split_network(what);
+  if (!parts.hugging_face()) return print(provenance_text(workload::network_provenance(what)));
+  // The file has other key names; shows how they were mapped.
+  const std::string path = parts.base.substr(workload::kHuggingFace.size());
+  config::Provenances of_keys = workload::network_provenance(what);
+  for (const config::Setting& setting : workload::read_hugging_face(path, parts.layer_type).settings) {
     const auto of_key = of_keys.extract(setting.path).mapped();
     const bool kept = of_key.kind != config::Provenance::Kind::kSet;
     print(fmt::format("  {:<12} {:<12} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
@@ -137,7 +139,7 @@ void describe_energy(const std::string& what) {
 }
 
 void describe_stream(const std::string& what) {
-  stream::load_graph(what, 64, 1);  // complains of what is wrong with it
+  stream::load_graph(what, 64, 1);  // throws for invalid graphs
   print(config::read_text_file(config::find_config(config::Folder::kStreams, what)));
 }
 
@@ -151,12 +153,12 @@ void describe_tiling() {
   print(table.text(text::line_width()));
 }
 
-// A key of machines, networks or tilings, or all keys of a section; empty: there is none.
+// Description of a machine, network or tiling key, or of all keys of a section; empty: unknown.
 std::string key_text(const std::string& path) {
-  std::string text = config::key_text(path);
+  std::string text = report::key_text(path);
   for (const config::KeyInfo& key : job::tiling_keys()) {
     if (key.path == path)
-      text += (text.empty() ? "" : "\n") + config::key_text(key, "tiling", "chosen for the machine and the layer");
+      text += (text.empty() ? "" : "\n") + report::key_text(key, "tiling", "chosen for the machine and the layer");
   }
   return text;
 }
@@ -174,7 +176,7 @@ enum class Kind : unsigned char {
   kProgram
 };
 
-// By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
+// Kind of a file by its keys; other files are treated as machines, which reports errors.
 Kind kind_of_file(const std::string& path) {
   const YAML::Node root = config::Document::load(path).root();
   if (!root.IsMap()) return Kind::kMachine;
@@ -185,7 +187,7 @@ Kind kind_of_file(const std::string& path) {
 
 bool is_program(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // reading a pipe would wait
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // reading a pipe would block
   std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
   file.read(magic, sizeof magic);
@@ -194,13 +196,13 @@ bool is_program(const std::string& path) {
                      "ELF";
 }
 
-// A name may stand for several things: a dataflow and the machine that it was made for.
+// A name may have several meanings, such as a dataflow and a machine.
 std::vector<Kind> kinds_of(const std::string& what) {
   if (what == "keys") return {Kind::kKeys};
   if (what == "commands") return {Kind::kCommands};
   if (what == "tiling") return {Kind::kTiling};
   if (is_program(what)) return {Kind::kProgram};
-  if (config::is_network_text(what)) return {Kind::kNetwork};
+  if (workload::is_network_text(what)) return {Kind::kNetwork};
   if (config::is_path(what)) return {kind_of_file(what)};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
@@ -219,14 +221,14 @@ std::vector<Kind> kinds_of(const std::string& what) {
   }
   if (!key_text(what).empty()) kinds.push_back(Kind::kKey);
   if (!kinds.empty()) return kinds;
-  std::vector<std::string> keys = config::with_sections(config::key_paths());
+  std::vector<std::string> keys = config::with_sections(report::key_paths());
   for (const config::KeyInfo& key : job::tiling_keys()) keys.push_back(key.path);
   const bool like_a_key = config::nearest(what, names).empty() && !config::nearest(what, keys).empty();
   throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph, energy table or key{}",
                                         config::in_quotes(what), config::hint(what, like_a_key ? keys : names)));
 }
 
-// Of an ELF file, whatever the machine.
+// Describes an ELF file, independent of the machine.
 void describe_program(const std::string& elf) {
   MachineConfig machine;
   const schedule::FirmwareImage& firmware = use_firmware(machine, elf);
@@ -240,7 +242,7 @@ void describe_program(const std::string& elf) {
 void describe_as(Kind kind, const DescribeArguments& a) {
   switch (kind) {
     case Kind::kKeys:
-      print(config::reference_markdown());
+      print(report::reference_markdown());
       break;
     case Kind::kCommands:
       print(schedule::commands_markdown());

@@ -1,12 +1,12 @@
-// `attnvp list`: what there is.
+// `attnvp list`: lists the available configurations, dataflows and operations.
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
-#include "models/stream/operation.h"
-#include "platform/config/catalog.h"
+#include "models/streaming/operation.h"
+#include "platform/machine/catalog.h"
 #include "platform/report/table.h"
 
 namespace attnvp::cli {
@@ -23,7 +23,7 @@ void list_folder(const char* title, config::Folder folder) {
   print(table.text(text::line_width()));
 }
 
-// What nodes of streaming graphs can do.
+// Operations of streaming graph nodes.
 void list_operations() {
   Table table;
   for (const char* title : {"operation", "inputs", "outputs", "per row", "meaning"})

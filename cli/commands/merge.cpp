@@ -1,4 +1,4 @@
-// `attnvp merge`: the databases of a sweep's shards as one.
+// `attnvp merge`: merges the databases of a sweep's shards.
 #include <fmt/format.h>
 
 #include <memory>
@@ -7,8 +7,8 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "explore/sweep/sweep.h"
+#include "platform/base/printable.h"
 #include "platform/report/table.h"
-#include "platform/text/printable.h"
 
 namespace attnvp::cli {
 

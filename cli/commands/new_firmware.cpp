@@ -1,4 +1,4 @@
-// `attnvp new firmware`: a project for a dataflow of one's own.
+// `attnvp new firmware`: creates a project for a new dataflow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 #include "cli/commands.h"
 #include "cli/shared/options.h"
-#include "models/riscv_processor/config.h"
-#include "platform/config/catalog.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/words.h"
+#include "models/control/riscv_processor/config.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::cli {
 
@@ -24,7 +24,7 @@ namespace {
 struct NewFirmwareArguments {
   std::string folder;
   std::string hardware = "edge";
-  std::string name;  // of the dataflow; empty: the folder's
+  std::string name;  // of the dataflow; empty: the folder's name
 };
 
 namespace fs = std::filesystem;
@@ -95,7 +95,7 @@ int new_firmware(const NewFirmwareArguments& a) {
   }
   copy(source / "template/launch.json", folder / ".vscode/launch.json");
   copy(source / "link.ld", folder / "link.ld");
-  for (const char* part : {"hal", "runtime", "riscv", "riscv/include"}) {
+  for (const char* part : {"hal", "runtime", "runtime/attention", "riscv", "riscv/include"}) {
     for (const auto& entry : fs::directory_iterator(firmware / part)) {
       const std::string kind = entry.path().extension().string();
       const bool code = kind == ".h" || kind == ".cpp" || kind == ".S" || kind.empty();

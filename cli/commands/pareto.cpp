@@ -1,4 +1,4 @@
-// `attnvp pareto`: the jobs of a sweep that no other beats.
+// `attnvp pareto`: Pareto front of a sweep's jobs.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 #include "cli/shared/progress.h"
 #include "explore/analysis/page.h"
 #include "explore/analysis/versus.h"
-#include "platform/files/outputs.h"
-#include "platform/text/printable.h"
+#include "platform/base/outputs.h"
+#include "platform/base/printable.h"
 
 namespace attnvp::cli {
 
@@ -19,15 +19,15 @@ namespace {
 
 struct ParetoArguments {
   std::string database;
-  std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; less is better, "max:..." more
-  std::string where;                                   // only rows for which this holds
-  std::string within;                                  // "5%" of the best x: which of them has the least y?
-  std::string versus;                                  // "mas,flat": where does the first win?
+  std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; minimised, "max:..." maximised
+  std::string where;                                   // condition on rows
+  std::string within;                                  // "5%": least y within that distance of the best x
+  std::string versus;                                  // "mas,flat": finds where the first wins
   std::string csv, svg, html;
 };
 
 using explore::Goal;
-constexpr std::size_t kMostRows = 40;  // of a table on the terminal
+constexpr std::size_t kMostRows = 40;  // rows of a table on the terminal
 constexpr std::size_t kMostLosses = 10;
 
 std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
@@ -38,7 +38,7 @@ int pareto(const ParetoArguments& a) {
   explore::Selection selection(a.database, a.where);
   const std::uint64_t without = selection.drop_without(goals);
   const explore::Front front = explore::front_of(selection, std::move(goals), a.database);
-  std::string versus, versus_shown;  // in a page, on the terminal
+  std::string versus, versus_shown;  // for the page; for the terminal
   if (!a.versus.empty()) {
     const Goal& goal = front.goals.front();
     const explore::Versus pairs = explore::versus_of(selection, a.versus, goal);

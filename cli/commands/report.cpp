@@ -1,4 +1,4 @@
-// `attnvp report`: a page of runs.
+// `attnvp report`: generates a page of runs.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -8,17 +8,17 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "platform/files/outputs.h"
-#include "platform/report/page.h"
+#include "platform/base/outputs.h"
+#include "platform/base/printable.h"
+#include "platform/report/page/page.h"
 #include "platform/report/table.h"
-#include "platform/text/printable.h"
 
 namespace attnvp::cli {
 
 namespace {
 
 struct ReportArguments {
-  std::vector<std::string> runs;  // JSON of run or compare
+  std::vector<std::string> runs;  // JSON files of run or compare
   std::string output = "report.html";
 };
 

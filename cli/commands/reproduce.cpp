@@ -1,4 +1,4 @@
-// `attnvp reproduce`: a paper's tables beside this platform's.
+// `attnvp reproduce`: compares a paper's tables with this platform.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,19 +8,19 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "explore/papers/papers.h"
-#include "platform/files/outputs.h"
-#include "platform/text/complaint.h"
+#include "platform/base/complaint.h"
+#include "platform/base/outputs.h"
 
 namespace attnvp::cli {
 
 namespace {
 
 struct PaperArguments {
-  std::string hardware;       // of mas and lean
-  std::string data;           // of mas: "full" golden-checks every run
-  bool limits = false;        // of mas: search the longest sequences as well
-  std::uint32_t longest = 0;  // sequence, of fusemax and streaming
-  std::string json;           // "-" is stdout, alone
+  std::string hardware;       // mas and lean
+  std::string data;           // mas: "full" runs the golden check
+  bool limits = false;        // mas: also search the longest sequences
+  std::uint32_t longest = 0;  // fusemax and streaming: longest sequence
+  std::string json;           // "-" is stdout only
   std::string csv, markdown;
 
   std::string stem() const { return std::filesystem::path(markdown).stem().string(); }

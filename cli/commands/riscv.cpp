@@ -1,4 +1,4 @@
-// `attnvp riscv`: a program on the core alone.
+// `attnvp riscv`: runs a program on a single RISC-V core.
 #include <fmt/format.h>
 
 #include <memory>
@@ -6,9 +6,9 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "models/riscv/bare_machine.h"
-#include "platform/config/error.h"
-#include "platform/text/complaint.h"
+#include "models/control/riscv/bare_machine.h"
+#include "platform/base/complaint.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::cli {
 

@@ -1,4 +1,4 @@
-// `attnvp run`: a job on a machine.
+// `attnvp run`: runs a job on a machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,21 +19,21 @@
 #include "explore/tuning/advice.h"
 #include "explore/tuning/portfolio.h"
 #include "firmware/runtime/dataflow.h"
-#include "models/bus/jitter.h"
-#include "models/storage/host_memory.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/provenance.h"
-#include "platform/elaboration/platform.h"
-#include "platform/files/origin.h"
-#include "platform/files/outputs.h"
-#include "platform/job/job.h"
+#include "models/interconnect/bus/jitter.h"
+#include "models/memory/storage/host_memory.h"
+#include "platform/base/complaint.h"
+#include "platform/base/npy/npy.h"
+#include "platform/base/origin.h"
+#include "platform/base/outputs.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/provenance.h"
 #include "platform/report/action_counts.h"
 #include "platform/report/json.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
-#include "platform/tensors/npy.h"
-#include "platform/text/complaint.h"
+#include "platform/run/job.h"
+#include "platform/run/platform.h"
 
 namespace attnvp::cli {
 
@@ -44,22 +44,22 @@ using config::ConfigError;
 struct RunArguments : JobArguments {
   std::string dataflow;
   TraceArguments trace;
-  std::string q, k, v, out;  // .npy
+  std::string q, k, v, out;  // .npy files
   bool no_advice = false;
-  bool check = false;                   // the commands, whatever takes how long
+  bool check = false;                   // run the schedule checker
   std::optional<std::uint64_t> jitter;  // seed of random delays
-  std::string action_counts;            // Accelergy's form
-  std::string clusters;                 // of the job, where it is not all of the machine
-  std::vector<std::string> beside;      // other jobs
+  std::string action_counts;            // file in Accelergy's format
+  std::string clusters;                 // clusters of the job; empty: all
+  std::vector<std::string> beside;      // concurrent jobs
   JobOptions options;
 };
 
-// One tensor of the layer from a file; the batch dimension may be left out when it is 1.
-// K and V of batches with contexts of their own lengths: [all keys x heads one behind the other, emb].
-std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const config::Network& n,
+// Loads one tensor of the layer; the batch dimension may be omitted if it is 1. K and V of ragged batches: [keys of all
+// batches x heads, concatenated, emb].
+std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const workload::Attention& n,
                                      std::uint32_t heads, std::uint32_t seq, std::uint32_t emb) {
   std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);  // read_npy says what is wrong with the file
+  const std::uintmax_t size = std::filesystem::file_size(path, error);  // read_npy reports errors of the file
   const host_memory::Share briefly(fmt::format("{} {}", option, path), error ? 0 : size);
   tensors::Array array = tensors::read_npy(path);
   const bool flat = n.ragged() && seq == 0;
@@ -83,9 +83,11 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
   return std::move(array.half);
 }
 
-job::Tensors make_tensors(const RunArguments& a, const config::Network& n) {
+job::Tensors make_tensors(const RunArguments& a, const workload::Workload& w) {
+  if (!w.is_attention()) return job::random_tensors(w, a.seed);
+  const workload::Attention& n = w.attention();
   job::Tensors t;
-  if (a.q.empty() || a.k.empty() || a.v.empty()) t = job::random_tensors(n, a.seed);
+  if (a.q.empty() || a.k.empty() || a.v.empty()) t = job::random_tensors(w, a.seed);
   const std::uint32_t keys = n.ragged() ? 0 : n.seq_kv;
   if (!a.q.empty()) t.q = load_tensor("--q", a.q, n, n.heads, n.seq_q, n.emb);
   if (!a.k.empty()) t.k = load_tensor("--k", a.k, n, n.heads_of_kv(), keys, n.emb);
@@ -93,7 +95,7 @@ job::Tensors make_tensors(const RunArguments& a, const config::Network& n) {
   return t;
 }
 
-// The path of a file as one says it from another file's folder; as it is where that is no file.
+// Path of a file relative to another file's folder; unchanged if that is no file.
 std::string seen_from(const std::string& file, const std::string& path) {
   if (path.empty() || file.empty() || file == "-") return path;
   return std::filesystem::proximate(path, std::filesystem::absolute(file).parent_path()).string();
@@ -102,10 +104,10 @@ std::string seen_from(const std::string& file, const std::string& path) {
 constexpr std::uint64_t kMostFindings = 20;
 
 std::string title_of(const Prepared& p, const job::Schedule& schedule) {
-  return fmt::format("{} on {}, {}", schedule.text, p.network.name, p.machine.name);
+  return fmt::format("{} on {}, {}", schedule.text, p.network.name(), p.machine.name);
 }
 
-// A whole layer or model: its operations one after the other.
+// Runs the operations of a layer or model in sequence.
 int run_layer(const RunArguments& a, const Prepared& p) {
   config::note_machine(p.machine, a.settings);
   files::note("seed", fmt::format("{}", a.seed));
@@ -137,12 +139,12 @@ int run(const RunArguments& a) {
   a.options.check(kind_of(p.network) | (beside ? kBeside : 0U) | (a.requests.empty() ? 0U : kRequests) |
                   (p.full ? 0U : kTiming));
   if (beside) return run_side_by_side(a, p, a.dataflow, a.clusters, a.beside);
-  if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
+  if (p.network.scope != workload::Scope::kAttention) return run_layer(a, p);
   const std::string wanted = default_dataflow(a.dataflow, p.network, p.machine);
   explore::Portfolio picked;
-  // Firmware that is debugged has stderr for itself.
+  // A debugged firmware run shows no progress line on stderr.
   std::optional<Waiting> waiting;
-  if (a.trace.gdb_port < 0) waiting.emplace(fmt::format("{} with {} on {}", p.network.name, wanted, p.machine.name));
+  if (a.trace.gdb_port < 0) waiting.emplace(fmt::format("{} with {} on {}", p.network.name(), wanted, p.machine.name));
   const explore::TuningOptions tuning = tuning_options(a);
   job::Schedule schedule;
   if (wanted == "auto") {
@@ -170,7 +172,7 @@ int run(const RunArguments& a) {
   if (a.jitter) context.jitter = std::make_unique<Jitter>(*a.jitter, context.clock.period_fs());
   std::optional<RunCheck> check;
   if (a.check) check.emplace(runner, p.network, schedule);
-  job::Result result;
+  job::RunResult result;
   try {
     result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
     waiting.reset();
@@ -196,7 +198,7 @@ int run(const RunArguments& a) {
   files::note("tiling", job::tiling_line(result.schedule.tiling));
   trace.write();
   firmware.write(title_of(p, schedule));
-  // Simulates, so that nothing of the run is read from here on. Random delays would be part of what is compared.
+  // Simulates, so the platform's state is not used afterwards. Random delays would distort the comparison.
   if (!a.no_advice && !a.jitter) explore::try_advice(result, p.machine, p.energy, tuning);
   report::JsonParts parts{seen_from(a.json, a.trace.timeline), a.energy_range, a.settings,
                           config::machine_hash(p.machine), a.seed};
@@ -214,9 +216,9 @@ int run(const RunArguments& a) {
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result), files::Form::kHash);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {
-    const config::Network& n = p.network;
-    const std::uint32_t width = n.step == config::Step::kAttention ? n.values() : n.seq_kv;
-    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, width}, result.output}), files::Form::kOwn);
+    const workload::Extents e = p.network.extents();
+    const std::uint32_t width = p.network.is_attention() ? p.network.attention().values() : e.seq_kv;
+    out_file->write(tensors::npy_bytes({{e.batch, e.heads, e.seq_q, width}, result.output}), files::Form::kOwn);
   }
   outputs.commit();
   const std::string table = report::to_text(result, p.machine.name) +

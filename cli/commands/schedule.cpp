@@ -1,4 +1,4 @@
-// `attnvp schedule`: a dataflow's command stream on a layer and a machine, without simulating it.
+// `attnvp schedule`: prints a dataflow's command stream for a layer and a machine, without simulation.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,10 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/shared/job.h"
-#include "platform/files/outputs.h"
-#include "platform/job/job.h"
+#include "platform/base/outputs.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
+#include "platform/run/job.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/demand.h"
 #include "platform/schedule/printer.h"
@@ -21,10 +21,10 @@ namespace {
 
 struct ScheduleArguments : JobArguments {
   std::string dataflow;
-  std::uint64_t most = 100000;  // lines
+  std::uint64_t most = 100000;  // maximum number of lines
 };
 
-std::string header(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+std::string header(const MachineConfig& machine, const workload::Workload& network, const job::Schedule& schedule,
                    const schedule::Counts& c, double bound) {
   std::string tiling;
   for (const auto& [name, value] : job::tiling_text(schedule.tiling)) tiling += fmt::format(" {}={}", name, value);
@@ -35,7 +35,7 @@ std::string header(const MachineConfig& machine, const config::Network& network,
       "# {} on {}, {}:{}\n"
       "# {} commands; {} multiply-accumulates; DRAM {} read, {} written; {}L1 {} read, {} written, {} at most in use\n"
       "# no run takes fewer than {} cycles\n",
-      schedule.text, network.name, machine.name, tiling, report::with_commas(c.commands),
+      schedule.text, network.name(), machine.name, tiling, report::with_commas(c.commands),
       report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), l2, bytes(c.l1.read),
       bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
 }

@@ -1,4 +1,4 @@
-// `attnvp search`: the best tile sizes of one layer on one machine.
+// `attnvp search`: searches the best tile sizes of a layer on a machine.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -11,10 +11,10 @@
 #include "cli/shared/progress.h"
 #include "explore/tuning/convergence.h"
 #include "explore/tuning/tuner.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/words.h"
-#include "platform/files/outputs.h"
+#include "platform/base/outputs.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
 
@@ -28,13 +28,13 @@ constexpr std::uint64_t kDefaultBudget = 400;
 
 struct SearchArguments : JobArguments {
   std::string dataflow;
-  std::string objective = "cycles";  // energy, edp
-  std::string strategy = "descent";  // grid, ga, mcts
-  std::uint64_t budget = 0;          // evaluations; 0: all that the strategy wants (grid), 400 otherwise
-  unsigned jobs = 0;                 // processes; 0: as many as the host has processors
-  double seconds = 0;                // of wall time, at most; 0: no limit
-  std::string csv, svg;              // convergence
-  std::string save;                  // the best tiling, as --tiling reads it
+  std::string objective = "cycles";  // cycles, energy or edp
+  std::string strategy = "descent";  // descent, grid, ga or mcts
+  std::uint64_t budget = 0;          // evaluations; 0: as many as the strategy needs (grid), 400 otherwise
+  unsigned jobs = 0;                 // processes; 0: one for each host processor
+  double seconds = 0;                // limit of wall time; 0: none
+  std::string csv, svg;              // convergence files
+  std::string save;                  // file for the best tiling, readable by --tiling
 };
 
 Objective objective_of(const std::string& name) {
@@ -53,7 +53,7 @@ std::string cost_text(Objective objective, double cost) {
 
 std::string tiling_yaml(const explore::Problem& p, const explore::TuningResult& r, Objective objective) {
   std::string out =
-      fmt::format("# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name,
+      fmt::format("# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name(),
                   p.schedule.text, p.machine.name, report::with_commas(static_cast<unsigned long long>(r.best.cycles)),
                   r.is_complete ? "all tilings in the space" : fmt::format("{} tilings", r.log.size()),
                   explore::name_of(objective));
@@ -65,7 +65,7 @@ std::string to_json(const explore::Problem& p, const SearchArguments& a, const e
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = p.machine.name;
   report::add_machine(j, config::machine_hash(p.machine), a.settings);
-  j["network"] = p.network.name;
+  j["network"] = p.network.name();
   j["dataflow"] = p.schedule.text;
   j["objective"] = a.objective;
   j["unit"] = explore::unit_of(objective_of(a.objective));
@@ -91,7 +91,7 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
     out += fmt::format("{:<13}{}\n", name, value);
   };
   line("machine", p.machine.name);
-  line("network", p.network.name);
+  line("network", p.network.name());
   line("dataflow", p.schedule.text);
   line("best found",
        fmt::format("{} {}", cost_text(objective, r.best.cost.first), objective == Objective::kCycles ? "cycles" : ""));
@@ -111,7 +111,7 @@ int search(const SearchArguments& a) {
   const Objective objective = objective_of(a.objective);
   const Prepared p = prepare(a);
   const MachineConfig& machine = p.machine;
-  const config::Network network = p.network.folded();
+  const workload::Workload network = p.network.folded();
   const explore::Problem problem{
       machine, network, job::parse_dataflow(default_dataflow(a.dataflow, network, machine), p.firmware()), p.energy};
   files::Outputs outputs;
@@ -149,7 +149,7 @@ int search(const SearchArguments& a) {
   if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result), files::Form::kCsv);
   if (svg_file != nullptr) {
     const std::string title =
-        fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy);
+        fmt::format("{}, {} on {}: {}", problem.network.name(), problem.schedule.text, machine.name, a.strategy);
     svg_file->write(explore::convergence_svg(result, objective, title), files::Form::kSvg);
   }
   if (tiling_file != nullptr) tiling_file->write(tiling_yaml(problem, result, objective), files::Form::kHash);

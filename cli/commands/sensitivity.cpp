@@ -1,4 +1,4 @@
-// `attnvp sensitivity`: what the axes of a sweep do.
+// `attnvp sensitivity`: effect of each axis of a sweep.
 #include "explore/analysis/sensitivity.h"
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "platform/files/outputs.h"
+#include "platform/base/outputs.h"
 
 namespace attnvp::cli {
 

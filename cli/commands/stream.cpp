@@ -1,4 +1,4 @@
-// `attnvp stream`: one run of a streaming graph.
+// `attnvp stream`: runs a streaming graph.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -8,10 +8,10 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/run_files.h"
-#include "platform/files/outputs.h"
-#include "platform/stream/graph_file.h"
-#include "platform/stream/stream_report.h"
-#include "platform/text/complaint.h"
+#include "platform/base/complaint.h"
+#include "platform/base/outputs.h"
+#include "platform/streaming/graph_file.h"
+#include "platform/streaming/stream_report.h"
 
 namespace attnvp::cli {
 
@@ -23,10 +23,10 @@ struct StreamArguments {
   bool causal = false;
   std::uint32_t window = 0, sinks = 0;  // 0: none
   std::vector<std::string> depths;      // --depth CHANNEL=K
-  bool unbounded = false;               // all channels not named there
+  bool unbounded = false;               // all other channels
   std::uint64_t seed = 1;
   std::string vcd, dot;
-  std::string json;  // "-" is stdout, alone
+  std::string json;  // "-" is stdout only
 };
 
 int stream(const StreamArguments& a) {
@@ -56,12 +56,12 @@ int stream(const StreamArguments& a) {
   stream::Runner::Options options;
   if (!a.vcd.empty()) options.waveform = &waveform;
   stream::Runner runner(graph, energy, a.seed);
-  const stream::Result result = [&] {
+  const stream::StreamResult result = [&] {
     const Waiting waiting(fmt::format("{} at N={}, d={}", graph.name, graph.n, graph.d));
     return runner.run(options);
   }();
 
-  // A deadlock has a report, too.
+  // A deadlock is reported, too.
   const std::string json = stream::to_json(result);
   if (vcd_file != nullptr)
     vcd_file->write(paths.encode(files::with_origin(files::Form::kVcd, waveform.vcd)), files::Form::kOwn);

@@ -1,4 +1,4 @@
-// `attnvp sweep`: many jobs from a file.
+// `attnvp sweep`: runs many jobs from a file.
 #include "explore/sweep/sweep.h"
 
 #include <fmt/format.h>
@@ -15,12 +15,12 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "explore/sweep/slurm.h"
-#include "platform/config/catalog.h"
-#include "platform/config/words.h"
+#include "platform/base/complaint.h"
+#include "platform/base/printable.h"
+#include "platform/base/version.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/words.h"
 #include "platform/report/table.h"
-#include "platform/text/complaint.h"
-#include "platform/text/printable.h"
-#include "platform/text/version.h"
 
 namespace attnvp::cli {
 
@@ -36,15 +36,15 @@ constexpr std::uint64_t kMostShards = 10000;
 struct SweepArguments {
   std::string sweep;          // a name under configs/sweeps or a path
   std::string database;       // default: SWEEP.db, SWEEP.K-of-N.db for a shard
-  std::uint64_t jobs = 0;     // processes; 0: as many as the host has processors
-  std::string shard = "1/1";  // this share of how many
-  bool dry_run = false;       // says what there is to do
-  bool retry = false;         // jobs that failed before, too
-  bool status = false;        // says what is left; exit status 1 when something is
-  bool slurm = false;         // writes and submits an array and a merge job
+  std::uint64_t jobs = 0;     // processes; 0: one for each host processor
+  std::string shard = "1/1";  // shard number / number of shards
+  bool dry_run = false;       // only print the plan
+  bool retry = false;         // also run jobs that failed earlier
+  bool status = false;        // print the remaining jobs; exit status 1 if there are any
+  bool slurm = false;         // write and submit an array job and a merge job
   bool submit = true;
-  std::uint64_t shards = 4;                // of the array
-  std::vector<std::string> slurm_options;  // "--time=1:00:00", for sbatch
+  std::uint64_t shards = 4;                // number of array tasks
+  std::vector<std::string> slurm_options;  // for sbatch, "--time=1:00:00"
 };
 
 struct Share {
@@ -95,7 +95,7 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
   if (p.done > 0) line("done", report::with_commas(p.done));
   if (p.failed > 0)
     line("failed", fmt::format("{}; each says why in its row's 'error'", report::with_commas(p.failed)));
-  const std::vector<explore::Cause> causes = explore::causes_of(p.failures);
+  const std::vector<explore::FailureGroup> causes = explore::failure_groups(p.failures);
   const std::size_t shown = std::min(causes.size(), kMostCauses);
   for (std::size_t i = 0; i < shown; ++i) {
     line(i == 0 ? "causes" : "", fmt::format("{} x {}", report::with_commas(causes[i].jobs), causes[i].example));
@@ -107,16 +107,16 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
   return out;
 }
 
-// Exit status 1 also when a job failed or crashed, now or before; 130 after Ctrl-C.
+// Exit status 1 also if a job failed or crashed, now or earlier; 130 after Ctrl-C.
 int sweep(const SweepArguments& a) {
-  text::set_command({});  // rows say which command runs their job
+  text::set_command({});  // rows contain the command of their job
   const explore::SweepFile file = explore::load_sweep(a.sweep);
   const Share share = parse_share(a.shard);
   const std::string database = !a.database.empty() ? a.database
                                : share.n == 1      ? file.name + ".db"
                                                    : fmt::format("{}.{}-of-{}.db", file.name, share.k, share.n);
   if (a.slurm) {
-    explore::make_plan(file);  // a mistake in the file is told of here, not by a job
+    explore::make_plan(file);  // reports errors in the file before jobs start
     return submit(a, file, database);
   }
   const explore::Plan plan = explore::make_plan(file);
@@ -138,7 +138,7 @@ int sweep(const SweepArguments& a) {
     return progress.left() > 0 ? 1 : 0;
   }
   const Interruption interruption;
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // reaching a file size limit is an error like a full disk
   options.stop = Interruption::happened;
   const auto start = std::chrono::steady_clock::now();
   {

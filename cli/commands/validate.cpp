@@ -1,4 +1,4 @@
-// `attnvp validate`: measurements by others beside this platform's predictions.
+// `attnvp validate`: compares published measurements with this platform's predictions.
 #include "explore/validate/validate.h"
 
 #include <cstdio>
@@ -8,20 +8,20 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "platform/config/error.h"
-#include "platform/files/outputs.h"
+#include "platform/base/outputs.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::cli {
 
 namespace {
 
 struct ValidateArguments {
-  std::string set;                    // one that comes with the program
-  std::string data;                   // or a file
-  std::string hardware, network;      // empty: the set's own
+  std::string set;                    // an included measurement set
+  std::string data;                   // a file, in place of `set`
+  std::string hardware, network;      // empty: those of the set
   std::vector<std::string> settings;  // --set key=value
   std::string csv, html, markdown;
-  std::string json;  // "-" is stdout, alone
+  std::string json;  // "-" is stdout only
 };
 
 int validate(const ValidateArguments& a) {
@@ -41,7 +41,7 @@ int validate(const ValidateArguments& a) {
   files::Output* const markdown_file = outputs.open("--markdown", a.markdown);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
-  std::vector<validate::Result> results;
+  std::vector<validate::SetResult> results;
   for (const std::string& path : paths) {
     ProgressBar bar;
     results.push_back(

@@ -1,4 +1,4 @@
-// `attnvp worker`: command lines that come over a socket, each in a process of its own that is forked warm.
+// `attnvp worker`: runs command lines received over a socket, each in a forked process.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 #include "cli/commands.h"
 #include "cli/shared/progress.h"
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::cli {
 
@@ -27,14 +27,14 @@ namespace {
 
 constexpr std::size_t kLongestRequest = 1U << 20;
 constexpr std::size_t kMostFiles = 16;
-constexpr int kAboveFiles = 64;  // where no file of a request is wanted
+constexpr int kAboveFiles = 64;  // above the file descriptors of a request
 
 struct Request {
   std::string text;
   std::vector<int> files;
 };
 
-// False when the other end is closed.
+// False if the peer has closed the connection.
 bool receive(Request& request) {
   request.text.resize(kLongestRequest);
   request.files.clear();
@@ -58,10 +58,10 @@ bool receive(Request& request) {
 }
 
 void say(int reply, const std::string& line) {
-  if (::write(reply, line.data(), line.size()) < 0) return;  // nobody wants to know any more
+  if (::write(reply, line.data(), line.size()) < 0) return;  // the client has closed the pipe
 }
 
-// The request's files become 0, 1, 2, ...; returns the reply's.
+// Moves the request's files to descriptors 0, 1, 2, ...; returns the reply's descriptor.
 int place(const std::vector<int>& files) {
   std::vector<int> high;
   for (const int file : files) high.push_back(::fcntl(file, F_DUPFD_CLOEXEC, kAboveFiles));
@@ -73,7 +73,7 @@ int place(const std::vector<int>& files) {
   return high.back();
 }
 
-// The child's life.
+// Runs a request in the child process.
 [[noreturn]] void serve(Request& request) {
   std::vector<char*> fields;
   for (char* at = request.text.data(); at < request.text.data() + request.text.size(); at += std::strlen(at) + 1) {
@@ -90,12 +90,12 @@ int place(const std::vector<int>& files) {
   ::clearenv();
   for (; at < fields.size() && *fields[at] != '\0'; ++at) ::putenv(fields[at]);
   static char program[] = "attnvp";
-  if (at < fields.size()) fields[at] = program;  // in place of the empty field
+  if (at < fields.size()) fields[at] = program;  // replaces the empty field
   const auto count = static_cast<int>(fields.size() - at);
   fields.push_back(nullptr);
   const int status = main_again(count, fields.data() + at);
   std::fflush(nullptr);
-  ::_exit(status);  // nothing of the parent's is the child's to clean up
+  ::_exit(status);  // skips cleanup of the parent's objects
 }
 
 class Server {
@@ -105,7 +105,7 @@ class Server {
     ::sigemptyset(&child);
     ::sigaddset(&child, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &child, &before_);
-    ::signal(SIGCHLD, [](int) {});  // or it would not end the wait
+    ::signal(SIGCHLD, [](int) {});  // lets the signal interrupt the wait
     ::signal(SIGPIPE, SIG_IGN);
   }
 
@@ -126,7 +126,7 @@ class Server {
   void start(Request& request) {
     if (request.files.size() < 4 || request.text.empty() || request.text.back() != '\0') {
       for (const int file : request.files) ::close(file);
-      return;  // who asked sees its pipe end
+      return;  // the client sees end of file
     }
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
@@ -147,7 +147,7 @@ class Server {
       ::close(reply);
       return;
     }
-    ::setpgid(pid, pid);  // whoever of the two is first
+    ::setpgid(pid, pid);  // called in both processes, as either may run first
     replies_[pid] = reply;
     say(reply, fmt::format("pid {}\n", pid));
   }
@@ -165,15 +165,16 @@ class Server {
   }
 
   sigset_t before_{};
-  std::map<pid_t, int> replies_;  // of those that run
+  std::map<pid_t, int> replies_;  // of running processes
 };
 
-// Serves stdin, a Unix socket of kind SOCK_SEQPACKET, until its other end is closed; then what still runs is ended.
+// Serves requests on stdin, a Unix socket of type SOCK_SEQPACKET, until the peer closes it; then ends running
+// processes.
 //
-// A request is one packet. Its bytes are fields that each end with a zero byte: the working folder, the environment
-// (NAME=value), an empty field, and the arguments behind the program's name. Its files are what the process finds as 0,
-// 1, 2, 3, ..., and, last, a pipe for the answer in lines: "pid N" (of the process and its group), "progress DONE
-// TOTAL" now and then, and at the end "exit STATUS" or "signal NUMBER".
+// A request is one packet of fields, each terminated by a zero byte: working folder, environment (NAME=value), an empty
+// field, and the arguments after the program's name. Its file descriptors become 0, 1, 2, 3, ... of the process; the
+// last one is a pipe for reply lines: "pid N" (of the process and its group), "progress DONE TOTAL", and finally "exit
+// STATUS" or "signal NUMBER".
 int worker() {
   int kind = 0;
   socklen_t bytes = sizeof kind;

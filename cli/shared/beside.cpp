@@ -9,14 +9,14 @@
 
 #include "cli/shared/progress.h"
 #include "explore/tuning/portfolio.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/provenance.h"
-#include "platform/config/words.h"
-#include "platform/files/origin.h"
-#include "platform/files/outputs.h"
-#include "platform/job/beside.h"
+#include "platform/base/origin.h"
+#include "platform/base/outputs.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/provenance.h"
+#include "platform/machine/words.h"
 #include "platform/report/beside.h"
+#include "platform/run/beside.h"
 
 namespace attnvp::cli {
 
@@ -24,15 +24,15 @@ namespace {
 
 using config::ConfigError;
 
-// What is asked of one of the jobs.
+// Request for one of the jobs.
 struct Asked {
-  config::Network network;
+  workload::Workload network;
   std::string dataflow, tiling;  // as on the command line
   job::Clusters clusters;
   std::uint64_t seed = 1;
 };
 
-// "net=vit-b-16 dataflow=flat clusters=2"; what is left out is as for `run`.
+// "net=vit-b-16 dataflow=flat clusters=2"; missing keys are those of `run`.
 Asked parse_beside(const std::string& text, const JobArguments& a) {
   static const std::vector<std::string> kKeys = {"net", "dataflow", "tiling", "clusters", "seed"};
   const config::Origin origin = config::option_origin("--beside", text);
@@ -62,7 +62,7 @@ Asked parse_beside(const std::string& text, const JobArguments& a) {
   }
   if (values[0].empty()) config::fail(origin, "net is missing: the job's layer");
   if (values[3].empty()) config::fail(origin, "clusters is missing: which of them the job has, such as clusters=2");
-  asked.network = config::load_network(values[0]);
+  asked.network = workload::load(values[0]);
   asked.dataflow = values[1];
   asked.tiling = values[2];
   asked.clusters = job::parse_clusters(values[3]);

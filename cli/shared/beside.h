@@ -1,4 +1,4 @@
-// `attnvp run` of jobs side by side, each on clusters of its own.
+// `attnvp run` with concurrent jobs, each on its own clusters.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace attnvp::cli {
 
-// `clusters`: the first job's. `beside`: the others, "net=vit-b-16 dataflow=flat clusters=2".
+// `clusters`: of the first job. `beside`: the other jobs, "net=vit-b-16 dataflow=flat clusters=2".
 int run_side_by_side(const JobArguments& arguments, const Prepared& prepared, const std::string& dataflow,
                      const std::string& clusters, const std::vector<std::string>& beside);
 

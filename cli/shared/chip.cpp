@@ -6,8 +6,8 @@
 #include <map>
 
 #include "explore/plot/svg.h"
-#include "platform/config/energy.h"
-#include "platform/energy/machine_model.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/energy/machine_model.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
 
@@ -52,7 +52,7 @@ std::string area_json(const MachineConfig& machine) {
   document["hardware"] = machine.name;
   document["tech"] = machine.technology.tech;
   document["area_mm2"]["total"] = model.area_mm2();
-  const auto add = [](nlohmann::ordered_json& to, double value) {  // modules of other cores among them
+  const auto add = [](nlohmann::ordered_json& to, double value) {  // includes modules of other cores
     to = to.is_null() ? value : to.get<double>() + value;
   };
   double leakage = 0;
@@ -98,7 +98,7 @@ std::string area_svg(const MachineConfig& machine) {
   return plot::open_svg(kWidth, kHeight) + plot::treemap(whole, kWidth, kHeight, "mm2") + "</svg>\n";
 }
 
-// With the part that depends on an instance's size in it: other programs know of no such part.
+// Includes the part that depends on the instance's size, as other programs do not support it.
 std::string ert_yaml(const MachineConfig& machine) {
   const config::EnergyTable table = energy::resolved(config::load_energy(machine.energy), machine);
   const std::map<std::string, std::uint64_t> sizes = {{"attnvp.dram", machine.dram.size_bytes},

@@ -1,6 +1,6 @@
-// `attnvp describe MACHINE --area, --ert, --art`: what a machine takes of a chip, and its energies and areas in the
-// form of Accelergy's reference tables, for Accelergy, Timeloop, and back: an ERT is what the key `energy` names, and a
-// model takes both (platform/energy/accelergy.h).
+// Area and energy of a machine: `attnvp describe MACHINE --area, --ert, --art`. ERT and ART have Accelergy's format,
+// for Accelergy and Timeloop. The key `energy` accepts an ERT; a model accepts both
+// (platform/machine/energy/accelergy.h).
 #pragma once
 
 #include <string>

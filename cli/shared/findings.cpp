@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "platform/elaboration/platform.h"
 #include "platform/report/table.h"
+#include "platform/run/platform.h"
 #include "platform/schedule/check/sources.h"
 
 namespace attnvp::cli {
@@ -60,7 +60,7 @@ nlohmann::ordered_json findings_json(const Report& r, std::uint64_t most) {
   return j;
 }
 
-RunCheck::RunCheck(job::Runner& runner, const config::Network& network, const job::Schedule& schedule)
+RunCheck::RunCheck(job::Runner& runner, const workload::Workload& network, const job::Schedule& schedule)
     : job_(job::make_job(runner.platform().machine(), network, schedule)),
       trace_(runner.platform().machine()),
       accesses_(runner.platform().machine()),

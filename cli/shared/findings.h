@@ -1,4 +1,4 @@
-// A checker's findings as text, JSON and marks of traces, and the check of a run's own commands (`run --check`).
+// Checker findings as text, JSON and trace marks, and the check of a run's own commands (`run --check`).
 #pragma once
 
 #include <memory>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "platform/job/command_tap.h"
-#include "platform/job/job.h"
+#include "platform/run/control/command_tap.h"
+#include "platform/run/job.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/check/recorder.h"
 #include "platform/trace/session.h"
@@ -16,12 +16,12 @@ namespace attnvp::cli {
 
 std::string findings_text(const schedule::check::Report& report, std::uint64_t most);
 nlohmann::ordered_json findings_json(const schedule::check::Report& report, std::uint64_t most);
-// Of the commands that findings name; the findings by their places in the report.
+// Marks of the commands in findings, numbered by their index in the report.
 std::vector<trace::Mark> marks_of(const schedule::check::Report& report);
 
 class RunCheck {
  public:
-  RunCheck(job::Runner& runner, const config::Network& network, const job::Schedule& schedule);
+  RunCheck(job::Runner& runner, const workload::Workload& network, const job::Schedule& schedule);
   schedule::check::Report examine();
 
  private:

@@ -4,14 +4,14 @@
 
 #include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
+#include "models/control/riscv_processor/config.h"
 #include "models/registry.h"
-#include "models/riscv_processor/config.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/provenance.h"
+#include "platform/base/complaint.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/provenance.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
-#include "platform/text/complaint.h"
 
 namespace attnvp::cli {
 
@@ -91,17 +91,17 @@ Prepared prepare(const JobArguments& a) {
   choose("--vec", a.vec, p.machine.vec.kind);
   choose("--cpu", a.cpu, p.machine.control.cpu);
   const schedule::FirmwareImage& firmware = use_firmware(p.machine, a.firmware);
-  p.network = a.requests.empty() ? config::load_network(a.network) : config::load_network(a.network, a.requests);
+  p.network = a.requests.empty() ? workload::load(a.network) : workload::load(a.network, a.requests);
   p.energy = config::load_energy(p.machine.energy);
   if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling, firmware);
   p.full = a.data == "full";
   return p;
 }
 
-unsigned kind_of(const config::Network& n) {
-  if (n.scope != config::Scope::kAttention) return kLayers;
-  if (n.step == config::Step::kAttention) return kAttention;
-  return n.step == config::Step::kGemm ? kGemm : kRowOperation;
+unsigned kind_of(const workload::Workload& n) {
+  if (n.scope != workload::Scope::kAttention) return kLayers;
+  if (n.is_attention()) return kAttention;
+  return n.gemm() != nullptr ? kGemm : kRowOperation;
 }
 
 const schedule::FirmwareImage& use_firmware(MachineConfig& machine, const std::string& elf) {
@@ -121,16 +121,16 @@ explore::TuningOptions tuning_options(const JobArguments& a) {
   return options;
 }
 
-std::string default_dataflow(const std::string& asked, const config::Network& network, const MachineConfig& machine) {
+std::string default_dataflow(const std::string& asked, const workload::Workload& network,
+                             const MachineConfig& machine) {
   if (!asked.empty()) return asked;
-  const bool one_step = network.step != config::Step::kAttention;
   const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
   const auto fit = job::dataflows_for(network, firmware);
-  if (one_step && !fit.empty()) return fit.front()->name;
+  if (!network.is_attention() && !fit.empty()) return fit.front()->name;
   return firmware.find("mas") != nullptr ? "mas" : firmware.dataflows().front()->name;
 }
 
-job::Schedule tuned(const MachineConfig& machine, const config::Network& network, const config::EnergyTable& energy,
+job::Schedule tuned(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
                     const std::string& dataflow, const job::Tiling& tiling, const explore::TuningOptions& options) {
   job::Schedule schedule = job::parse_dataflow(dataflow, schedule::firmware_of(machine));
   schedule.tiling = tiling;
@@ -146,13 +146,13 @@ nlohmann::ordered_json document_of(const Prepared& p, const job::Schedule& sched
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = p.machine.name;
   report::add_machine(j, config::machine_hash(p.machine), a.settings);
-  j["network"] = p.network.name;
+  j["network"] = p.network.name();
   j["dataflow"] = schedule.text;
   for (const auto& [name, value] : job::tiling_text(schedule.tiling)) j["tiling"][name] = value;
   return j;
 }
 
-int exit_status(const job::Result& r) {
+int exit_status(const job::RunResult& r) {
   if (!r.golden_checked || r.golden.passed) return 0;
   text::complain(fmt::format("{}: golden check failed: {}", r.schedule.text, r.golden.to_string()));
   return 1;

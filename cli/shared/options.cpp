@@ -6,17 +6,17 @@
 #include <charconv>
 #include <set>
 
-#include "models/storage/host_memory.h"
-#include "platform/config/error.h"
-#include "platform/config/units.h"
-#include "platform/config/words.h"
-#include "platform/text/version.h"
+#include "models/memory/storage/host_memory.h"
+#include "platform/base/version.h"
+#include "platform/machine/error.h"
+#include "platform/machine/units.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::cli {
 
 namespace {
 
-// Names of options that outputs do not quote.
+// Options that are omitted in outputs.
 std::set<std::string>& unquoted_names() {
   static std::set<std::string> names;
   return names;

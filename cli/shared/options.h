@@ -1,5 +1,5 @@
-// How commands declare their options: each once, with its check and, where it is not for every job, the jobs that it is
-// valid for. Checks complain as the configuration does: what was found, what is allowed.
+// Declaration of command options with their checks and, if restricted, the kinds of jobs they are valid for. Errors
+// have the form of configuration errors: found and allowed value.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,11 +18,11 @@ CLI::Validator within(std::uint64_t least, std::uint64_t most);
 CLI::Validator share();  // "5%"; 0 to 100
 inline CLI::Validator whole_number() { return within(0, std::numeric_limits<std::uint64_t>::max()); }
 
-// A text that is not empty.
+// Option with a non-empty text.
 CLI::Option* add_text(CLI::App& command, const char* names, std::string& value, const char* meaning);
-// May be given several times, a value each.
+// Option that may be repeated, one value each.
 CLI::Option* add_list(CLI::App& command, const char* names, std::vector<std::string>& values, const char* meaning);
-// A file to write.
+// Option for an output file.
 CLI::Option* add_output(CLI::App& command, const char* names, std::string& path, const char* meaning);
 CLI::Option* add_json(CLI::App& command, std::string& path,
                       const char* meaning = "write JSON to a file, or alone to stdout with '-'");
@@ -33,30 +33,30 @@ CLI::Option* add_settings(CLI::App& command, std::vector<std::string>& settings)
 CLI::Option* add_seed(CLI::App& command, std::uint64_t& seed);
 CLI::Option* add_memory_limit(CLI::App& command);
 
-// One that results do not depend on: where outputs go, and by how many processes they are made.
+// Marks an option that does not affect results, such as output paths and number of processes.
 CLI::Option* unquoted(CLI::Option* option);
 
-// The command line as a shell takes it, as outputs quote it: without options that results do not depend on.
+// Command line in shell syntax for outputs, without options that do not affect results.
 std::string command_text(int argc, const char* const* argv);
 
-// What a job is: one of the kinds, and what holds for it besides.
+// Properties of a job: one kind, and further conditions.
 enum Job : unsigned {
   kAttention = 1,
   kGemm = 2,
   kRowOperation = 4,
   kLayers = 8,     // a layer or model, operation by operation
-  kBeside = 16,    // it has some of the clusters, others run beside it
-  kRequests = 32,  // its shape is a batch of requests
+  kBeside = 16,    // on some clusters, beside other jobs
+  kRequests = 32,  // shape given by a batch of requests
   kTiming = 64,    // no tensors
 };
 inline constexpr unsigned kOperation = kAttention | kGemm | kRowOperation;
 
-// The options of a command that are not for every job.
+// Options that are not valid for all jobs.
 class JobOptions {
  public:
-  // Of a job, all that holds must be among `jobs`.
+  // `jobs` must contain all properties of a job.
   void valid_for(unsigned jobs, std::initializer_list<CLI::Option*> options);
-  // Throws config::ConfigError for the first option that is given and not valid for that job.
+  // Throws config::ConfigError for the first given option that is not valid for the job.
   void check(unsigned job) const;
 
  private:

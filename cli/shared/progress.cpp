@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "platform/text/line_width.h"
+#include "platform/base/line_width.h"
 
 namespace attnvp::cli {
 
@@ -17,14 +17,14 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// A terminal that knows how to wipe a line.
+// A terminal that can clear a line.
 bool can_rewrite() {
   const char* const kind = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::strcmp(kind, "dumb") != 0);
 }
 
 void rewrite(std::string line) {
-  // A longer one would go on in the next line and stay there.
+  // A longer line would wrap and not be cleared.
   if (const std::size_t width = text::message_width(); line.size() >= width) line.resize(width - 1);
   std::fputs(("\r\x1b[K" + line).c_str(), stderr);
 }
@@ -94,7 +94,7 @@ Interruption::Interruption() {
   interrupted = 0;
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second one ends the program
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second signal ends the program
   ::sigaction(SIGINT, &action, &before_[0]);
   ::sigaction(SIGTERM, &action, &before_[1]);
 }

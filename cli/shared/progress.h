@@ -1,5 +1,5 @@
-// What a user sees of a command: its text on stdout and, at work, one line on a terminal's stderr, rewritten a few
-// times a second (nothing where stderr is no terminal); and Ctrl-C.
+// Terminal output of a command: text on stdout, a progress line on stderr, and Ctrl-C. The progress line is updated a
+// few times a second; there is none if stderr is no terminal.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@ inline void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 class ProgressBar {
  public:
   ProgressBar();
-  ~ProgressBar();  // wipes the line
+  ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // From now on all bars are lines "progress DONE TOTAL" for this file, wherever stderr goes.
+  // Redirects all progress to this file, as lines "progress DONE TOTAL".
   static void report_to(int file) { reports_ = file; }
 
-  // "[#####.....] 120/400  310/s  0:02 left  note"; a total of 0 is not known. `skipped` of `done` took no time.
+  // "[#####.....] 120/400  310/s  0:02 left  note"; total 0: unknown. `skipped` of `done` took no time.
   void update(std::uint64_t done, std::uint64_t total, const std::string& note, std::uint64_t skipped = 0);
 
  private:
@@ -36,12 +36,12 @@ class ProgressBar {
   Clock::time_point start_, last_{};
 };
 
-// The same for work that cannot say how far it is: from a second on, "note  0:03", by a thread that does nothing else.
+// Progress line for work without known progress: "note  0:03", after one second, by a separate thread.
 class Waiting {
  public:
   explicit Waiting(std::string note);
-  ~Waiting();                  // wipes the line
-  void say(std::string note);  // from now on
+  ~Waiting();                  // clears the line
+  void say(std::string note);  // replaces the note
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
@@ -55,9 +55,9 @@ class Waiting {
   std::thread thread_;
 };
 
-inline constexpr int kInterruptedStatus = 130;  // as a shell reports SIGINT
+inline constexpr int kInterruptedStatus = 130;  // as in shells for SIGINT
 
-// While one is alive, SIGINT (Ctrl-C) and SIGTERM are remembered in place of ending the program; a second one ends it.
+// While an object exists, SIGINT (Ctrl-C) and SIGTERM are recorded; a second signal ends the program.
 class Interruption {
  public:
   Interruption();

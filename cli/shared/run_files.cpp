@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <tuple>
 
-#include "platform/config/error.h"
-#include "platform/config/units.h"
-#include "platform/files/atomic_file.h"
+#include "platform/base/atomic_file.h"
+#include "platform/machine/error.h"
+#include "platform/machine/units.h"
 #include "platform/trace/fst.h"
 #include "platform/trace/gtkw.h"
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// "120000" is cycles, "50 us" is time.
+// "120000" is in cycles, "50 us" is a time.
 std::uint64_t parse_cycle(const char* option, const std::string& text, double clock_hz) {
   try {
     if (!text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {

@@ -1,5 +1,5 @@
-// What a run is asked to show of its course: a waveform with GTKWave's and Surfer's views and names beside it, a
-// timeline, its firmware's profile and instructions, and a debugger.
+// Trace options and files of a run: waveform with views for GTKWave and Surfer, timeline, firmware profile and
+// instruction log, and debugger.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cli/shared/options.h"
-#include "platform/files/outputs.h"
-#include "platform/firmware/firmware_watch.h"
-#include "platform/firmware/gdb_server.h"
+#include "platform/base/outputs.h"
+#include "platform/run/control/firmware_watch.h"
+#include "platform/run/control/gdb_server.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {
@@ -19,31 +19,31 @@ struct TraceArguments {
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> scopes;
-  std::string from, to;  // cycles, or a time
-  std::string profile;   // of firmware: folded stacks, or a page where it ends in .html
+  std::string from, to;  // in cycles, or a time
+  std::string profile;   // of firmware: folded stacks, or a page for names ending in .html
   std::string instructions;
-  int gdb_port = -1;  // -1: no debugger; 0: a free one
+  int gdb_port = -1;  // -1: no debugger; 0: any free port
   bool gdb_wait = false;
 };
 void add_trace_options(CLI::App& command, JobOptions& options, TraceArguments& arguments);
 
-// Where a waveform's view goes: beside it. None beside a pipe or device.
+// Paths of a waveform's views, beside it; empty for a pipe or device.
 struct WaveformPaths {
   explicit WaveformPaths(const std::string& vcd);
   std::string vcd, gtkw, names, idle, sucl;
-  std::string encode(std::string text) const;  // VCD to what the name asks for
+  std::string encode(std::string text) const;  // converts VCD to the format of the file name
 };
 std::string file_name(const std::string& path);
 
 class TraceFiles {
  public:
-  // Throws config::ConfigError for options that do not go together, and for files that cannot be written.
+  // Throws config::ConfigError for inconsistent options and files that cannot be written.
   TraceFiles(const TraceArguments& arguments, double clock_hz, files::Outputs& outputs);
 
-  // nullptr when nothing is to be traced.
+  // nullptr: no trace
   trace::Session* session() { return session_.get(); }
-  void write();  // nothing when the session recorded nothing
-  // "; the waveform up to there is in run.vcd"; empty when there is none.
+  void write();  // writes nothing if the session recorded nothing
+  // "; the waveform up to there is in run.vcd"; may be empty.
   std::string where() const;
 
  private:
@@ -56,13 +56,13 @@ class TraceFiles {
 
 class FirmwareFiles {
  public:
-  // Throws config::ConfigError for what does not go together, and for files that cannot be written.
+  // Throws config::ConfigError for inconsistent options and files that cannot be written.
   FirmwareFiles(const TraceArguments& arguments, double clock_hz, files::Outputs& outputs);
   ~FirmwareFiles();
   FirmwareFiles(const FirmwareFiles&) = delete;
   FirmwareFiles& operator=(const FirmwareFiles&) = delete;
 
-  firmware_watch::Watch* watch() { return watch_.get(); }  // nullptr: nothing is asked
+  firmware_watch::Watch* watch() { return watch_.get(); }  // nullptr: nothing requested
   void write(const std::string& title);
 
  private:

@@ -1,8 +1,9 @@
-// DRAMSys as a DRAM plug-in. It wants its own build of DRAMSys; see docs/how-to/use-dramsys.md.
+// DRAMSys as a DRAM plug-in. It needs its own build of DRAMSys; see docs/how-to/use-dramsys.md.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP -I DRAMSYS/src/configuration -I
-//     DRAMSYS/src/libdramsys dramsys.cpp ... DRAMSYS_CONFIG=DRAMSYS/configs/ddr4-example.json attnvp run --set
-//     dram.policy=plugin:./libdramsys_plugin.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP -I DRAMSYS/src/configuration
+//         -I DRAMSYS/src/libdramsys dramsys.cpp ...
+//     DRAMSYS_CONFIG=DRAMSYS/configs/ddr4-example.json
+//         attnvp run --set dram.policy=plugin:./libdramsys_plugin.so
 #include "DRAMSys/simulation/DRAMSys.h"
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -13,7 +14,7 @@
 #include <string>
 
 #include "DRAMSys/config/DRAMSysConfiguration.h"
-#include "models/plugin_dram/plugin.h"
+#include "models/plugin/dram_plugin.h"
 
 namespace {
 
@@ -23,7 +24,7 @@ std::string config_path() {
   return path;
 }
 
-// DRAMSys's socket takes any number of initiators and is of another type: what comes in here goes on there.
+// DRAMSys's multi-passthrough socket has another type; forwards all transactions to it.
 class Memory : public sc_core::sc_module {
  public:
   explicit Memory(sc_core::sc_module_name name)

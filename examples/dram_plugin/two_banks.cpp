@@ -1,15 +1,16 @@
-// An example of a DRAM plug-in: 20 ns for an access, 10 ns for one to the row that was open. With TWO_BANKS_PHASES it
-// answers in four phases, up to four accesses at a time, with TWO_BANKS_CLOCK a clock of its own never rests.
+// Example of a DRAM plug-in: 20 ns for an access, 10 ns for an access to the open row. With TWO_BANKS_PHASES it is
+// approximately timed (four phases, up to four outstanding accesses); TWO_BANKS_CLOCK adds a free-running clock.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP two_banks.cpp -o libtwo_banks.so $(pkg-config
-//     --cflags --libs systemc) attnvp run --set dram.policy=plugin:./libtwo_banks.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP two_banks.cpp -o libtwo_banks.so
+//         $(pkg-config --cflags --libs systemc)
+//     attnvp run --set dram.policy=plugin:./libtwo_banks.so
 #include <tlm_utils/peq_with_cb_and_phase.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <deque>
 #include <systemc>
 
-#include "models/plugin_dram/plugin.h"
+#include "models/plugin/dram_plugin.h"
 
 namespace {
 
@@ -53,7 +54,7 @@ class TwoBanks : public sc_core::sc_module {
     tlm::tlm_phase next = tlm::END_REQ;
     if (phase == tlm::BEGIN_REQ) {
       waiting_ = &payload;
-    } else if (phase == tlm::END_RESP) {  // our own: the time is over
+    } else if (phase == tlm::END_RESP) {  // scheduled by this module at the end of the access
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       next = tlm::BEGIN_RESP;
       --under_way_;

@@ -1,8 +1,9 @@
-// An approximately timed memory, as an L2: a request takes 2 ns, a response comes 20 ns after its request and takes 2
-// ns; eight accesses are under way.
+// Approximately timed memory, used as an L2: a request takes 2 ns, the response begins 20 ns after it and takes 2 ns;
+// up to eight outstanding accesses.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP at_memory.cpp -o at_memory.so $(pkg-config --cflags
-//     --libs systemc) attnvp run --hw cluster3 --set l2.kind=plugin:./at_memory.so --set l2.size=1MiB
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP at_memory.cpp -o at_memory.so
+//         $(pkg-config --cflags --libs systemc)
+//     attnvp run --hw cluster3 --set l2.kind=plugin:./at_memory.so --set l2.size=1MiB
 #include <tlm_utils/simple_target_socket.h>
 
 #include <deque>
@@ -80,7 +81,7 @@ class AtMemory : public sc_core::sc_module {
 
 class Plugin : public attnvp::MemoryPlugin {
  public:
-  explicit Plugin(const attnvp::PluginSite& site) : memory_(site.name) {}
+  explicit Plugin(const attnvp::PluginContext& site) : memory_(site.name) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.socket; }
   bool phases() const override { return true; }
   std::uint32_t most_bytes() const override { return 256; }

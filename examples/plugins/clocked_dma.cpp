@@ -1,8 +1,9 @@
-// A DMA controller as one would write it in RTL: a clock, a queue of commands for each channel, and one state machine
-// that serves the channels in turn. A burst of 64 bytes is read, then written. It takes and gives events as engines do.
+// Clocked DMA controller in RTL style: a command queue for each channel, and one state machine that serves the channels
+// in turn. Bursts of 64 bytes are read, then written. It takes and gives events like the engines.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP clocked_dma.cpp -o clocked_dma.so $(pkg-config
-//     --cflags --libs systemc) attnvp run --set dma.kind=plugin:./clocked_dma.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP clocked_dma.cpp -o clocked_dma.so
+//         $(pkg-config --cflags --libs systemc)
+//     attnvp run --set dma.kind=plugin:./clocked_dma.so
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
@@ -19,7 +20,7 @@ namespace hal = attnvp::hal;
 
 class ClockedDma : public sc_core::sc_module {
  public:
-  ClockedDma(sc_core::sc_module_name name, const attnvp::PluginSite& site)
+  ClockedDma(sc_core::sc_module_name name, const attnvp::PluginContext& site)
       : sc_module(name),
         clock_("clock", sc_core::sc_time(1 / site.clock_hz, sc_core::SC_SEC)),
         registers_(site.registers),
@@ -67,7 +68,7 @@ class ClockedDma : public sc_core::sc_module {
             const std::uint64_t bytes = std::min(kBurst, d.row_bytes(0) - at);
             const std::uint64_t from = d.operand[0].address + in + row * d.operand[0].row_stride + at;
             const std::uint64_t to = d.operand[1].address + out + row * d.operand[1].row_stride + at;
-            wait();  // a cycle to begin a burst
+            wait();  // one cycle to start a burst
             move(tlm::TLM_READ_COMMAND, from, data.data(), bytes);
             move(tlm::TLM_WRITE_COMMAND, to, data.data(), bytes);
           }
@@ -80,12 +81,12 @@ class ClockedDma : public sc_core::sc_module {
 
   sc_core::sc_clock clock_;
   const std::uint64_t registers_, events_, l1_, l1_bytes_;
-  std::vector<example::CommandQueue> queues_;  // of each channel
+  std::vector<example::CommandQueue> queues_;  // one for each channel
 };
 
 class Plugin : public attnvp::DmaPlugin {
  public:
-  explicit Plugin(const attnvp::PluginSite& site) : dma_(site.name, site) {}
+  explicit Plugin(const attnvp::PluginContext& site) : dma_(site.name, site) {}
   tlm::tlm_target_socket<>& control() override { return dma_.control; }
   tlm::tlm_initiator_socket<>& l1() override { return dma_.l1; }
   tlm::tlm_initiator_socket<>& bus() override { return dma_.bus; }

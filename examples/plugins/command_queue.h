@@ -1,5 +1,5 @@
-// What the engine and the DMA controller of these examples share: a queue of commands with its registers
-// (firmware/hal/registers.h), and accesses of an SC_THREAD by b_transport.
+// Command queue with registers (firmware/hal/registers.h), and accesses from an SC_THREAD by b_transport, for the
+// example engine and DMA controller.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@ namespace hal = attnvp::hal;
 
 class CommandQueue {
  public:
-  // A register access at `offset` in the queue's window. The doorbell waits while the queue is full.
+  // Register access at `offset` in the queue's window. The doorbell blocks while the queue is full.
   void access(tlm::tlm_generic_payload& payload, std::uint64_t offset, sc_core::sc_time& delay) {
     const std::uint64_t bytes = payload.get_data_length();
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -55,7 +55,7 @@ class CommandQueue {
   sc_core::sc_event pushed_, popped_;
 };
 
-// Ends when the access has ended.
+// Blocks until the access has completed.
 template <class Socket>
 void transport(Socket& socket, tlm::tlm_command command, std::uint64_t address, void* data, std::size_t bytes) {
   tlm::tlm_generic_payload payload;
@@ -70,7 +70,7 @@ void transport(Socket& socket, tlm::tlm_command command, std::uint64_t address, 
   if (!payload.is_response_ok()) SC_REPORT_ERROR("example", "an access was answered with an error");
 }
 
-// Writes the number of tokens to a register of each event that the reference names.
+// Writes the number of tokens to a register of each event in the reference.
 template <class Socket>
 void exchange(Socket& socket, hal::EventRef ref, std::uint64_t unit, std::uint64_t what) {
   std::uint32_t tokens = ref.tokens();
@@ -85,7 +85,7 @@ template <class Socket>
 void take_events(Socket& socket, const hal::Descriptor& d, std::uint64_t unit) {
   for (const hal::EventRef& ref : d.wait) exchange(socket, ref, unit, hal::kEventTake);
 }
-// Gives the tokens of a command that has ended.
+// Gives the tokens of a completed command.
 template <class Socket>
 void give_events(Socket& socket, const hal::Descriptor& d, std::uint64_t unit) {
   for (int i = 0; i < hal::kSignals; ++i) {

@@ -1,8 +1,9 @@
-// A loosely timed interconnect: a bus that one access has at a time, for a cycle of the platform's clock and one for
-// every 64 bytes; whoever asks first is served first. The target's own time is not on the bus.
+// Loosely timed interconnect: a bus that one access occupies for one cycle of the platform's clock plus one for every
+// 64 bytes, first come, first served. The target's latency does not occupy the bus.
 //
 //     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_interconnect.cpp -o lt_interconnect.so
-//     $(pkg-config --cflags --libs systemc) attnvp run --set interconnect.kind=plugin:./lt_interconnect.so
+//         $(pkg-config --cflags --libs systemc)
+//     attnvp run --set interconnect.kind=plugin:./lt_interconnect.so
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 class LtBus : public sc_core::sc_module {
  public:
-  LtBus(sc_core::sc_module_name name, const attnvp::PluginSite& site)
+  LtBus(sc_core::sc_module_name name, const attnvp::PluginContext& site)
       : sc_module(name), cycle_(1 / site.clock_hz, sc_core::SC_SEC), targets_(site.targets) {
     for (std::uint32_t i = 0; i < site.initiators; ++i) {
       in.push_back(std::make_unique<In>(("in" + std::to_string(i)).c_str()));
@@ -45,13 +46,13 @@ class LtBus : public sc_core::sc_module {
   }
 
   const sc_core::sc_time cycle_;
-  const std::vector<attnvp::PluginSite::Range> targets_;
+  const std::vector<attnvp::PluginContext::Range> targets_;
   sc_core::sc_mutex bus_;
 };
 
 class Plugin : public attnvp::InterconnectPlugin {
  public:
-  explicit Plugin(const attnvp::PluginSite& site) : bus_(site.name, site) {}
+  explicit Plugin(const attnvp::PluginContext& site) : bus_(site.name, site) {}
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *bus_.in.at(initiator); }
   tlm::tlm_initiator_socket<>& out(std::uint32_t target) override { return *bus_.out.at(target); }
 

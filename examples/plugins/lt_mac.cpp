@@ -1,8 +1,9 @@
-// A MAC engine of one's own: it reads both factors over its port of L1, computes for as many cycles as an array of 16 x
-// 16 takes without filling and draining, and writes the result. Products of FP16 without masks, biases or caps.
+// Loosely timed MAC engine: it reads both operands over its L1 port, computes for the cycles of a 16 x 16 array without
+// fill and drain, and writes the result. FP16 products without masks, biases or caps.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_mac.cpp -o lt_mac.so $(pkg-config --cflags
-//     --libs systemc) attnvp run --set mac.kind=plugin:./lt_mac.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_mac.cpp -o lt_mac.so
+//         $(pkg-config --cflags --libs systemc)
+//     attnvp run --set mac.kind=plugin:./lt_mac.so
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
@@ -26,7 +27,7 @@ float float_of(std::uint16_t half) {
   return (half & 0x8000) != 0 ? -size : size;
 }
 
-// To the nearest, to even between two.
+// Rounds to nearest even.
 std::uint16_t half_of(float value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return 0x7E00;
@@ -34,13 +35,13 @@ std::uint16_t half_of(float value) {
   if (size >= 65520) return sign | 0x7C00;
   const int exponent = size < 0x1p-14F ? -14 : std::ilogb(size);
   const float steps = std::nearbyint(std::ldexp(size, 10 - exponent));  // of 2^(exponent - 10)
-  const int bits = (exponent + 14) * 1024 + static_cast<int>(steps);    // a carry goes into the exponent
+  const int bits = (exponent + 14) * 1024 + static_cast<int>(steps);    // a carry increments the exponent
   return static_cast<std::uint16_t>(sign | bits);
 }
 
 class LtMac : public sc_core::sc_module {
  public:
-  LtMac(sc_core::sc_module_name name, const attnvp::PluginSite& site)
+  LtMac(sc_core::sc_module_name name, const attnvp::PluginContext& site)
       : sc_module(name), registers_(site.registers), events_(site.events), cycle_(1 / site.clock_hz, sc_core::SC_SEC) {
     control.register_b_transport(this, &LtMac::access);
     SC_HAS_PROCESS(LtMac);
@@ -120,7 +121,7 @@ class LtMac : public sc_core::sc_module {
 
 class Plugin : public attnvp::EnginePlugin {
  public:
-  explicit Plugin(const attnvp::PluginSite& site) : mac_(site.name, site) {}
+  explicit Plugin(const attnvp::PluginContext& site) : mac_(site.name, site) {}
   tlm::tlm_target_socket<>& control() override { return mac_.control; }
   tlm::tlm_initiator_socket<>& l1() override { return mac_.l1; }
   tlm::tlm_initiator_socket<>& events() override { return mac_.events; }

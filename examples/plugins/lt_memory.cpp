@@ -1,8 +1,9 @@
-// A loosely timed memory, as an L1: each of three ports moves 64 bytes in a cycle of the platform's clock; those
-// who access it are spread over them in turn.
+// Loosely timed memory, used as an L1: each of three ports moves 64 bytes per cycle of the platform's clock. Initiators
+// are assigned to the ports in turn.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_memory.cpp -o lt_memory.so $(pkg-config --cflags
-//     --libs systemc) attnvp run --set l1.kind=plugin:./lt_memory.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_memory.cpp -o lt_memory.so
+//         $(pkg-config --cflags --libs systemc)
+//     attnvp run --set l1.kind=plugin:./lt_memory.so
 #include <tlm_utils/simple_target_socket.h>
 
 #include <memory>
@@ -38,7 +39,7 @@ class LtMemory : public sc_core::sc_module {
 
 class Plugin : public attnvp::MemoryPlugin {
  public:
-  explicit Plugin(const attnvp::PluginSite& site) : memory_(site.name, site.clock_hz) {}
+  explicit Plugin(const attnvp::PluginContext& site) : memory_(site.name, site.clock_hz) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.port(0); }
   std::uint32_t ports() const override { return kPorts; }
   tlm::tlm_target_socket<>& port(std::uint32_t number) override { return memory_.port(number); }

@@ -1,24 +1,26 @@
-// A control processor of one's own, a loosely timed one: it runs the shipped firmware, compiled into the library, and
-// each access of its bus takes eight cycles of the platform's clock.
+// Loosely timed control processor: it runs the shipped firmware, compiled into the library. Each bus access takes eight
+// cycles of the platform's clock.
 //
-//     FIRMWARE="ATTNVP/firmware/runtime/*.cpp ATTNVP/firmware/dataflows/*.cpp ATTNVP/models/control_processor/cpu.cpp"
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I ATTNVP lt_processor.cpp
-//     $FIRMWARE -o lt_processor.so $(pkg-config --cflags --libs systemc) attnvp run --set
-//     control.cpu=plugin:./lt_processor.so
+//     FIRMWARE="ATTNVP/firmware/runtime/*.cpp ATTNVP/firmware/runtime/attention/*.cpp
+//         ATTNVP/firmware/dataflows/*.cpp
+//         ATTNVP/models/control/control_processor/cpu.cpp"
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I ATTNVP
+//         lt_processor.cpp $FIRMWARE -o lt_processor.so $(pkg-config --cflags --libs systemc)
+//     attnvp run --set control.cpu=plugin:./lt_processor.so
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <functional>
 #include <systemc>
 
 #include "firmware/runtime/boot.h"
-#include "models/control_processor/cpu.h"
+#include "models/control/control_processor/cpu.h"
 #include "models/plugin/plugin.h"
 
 namespace {
 
 class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
  public:
-  LtProcessor(sc_core::sc_module_name name, const attnvp::PluginSite& site)
+  LtProcessor(sc_core::sc_module_name name, const attnvp::PluginContext& site)
       : sc_module(name), cluster_(site.cluster), access_(8 / site.clock_hz, sc_core::SC_SEC), finished_(site.finished) {
     SC_HAS_PROCESS(LtProcessor);
     SC_THREAD(run);
@@ -63,7 +65,7 @@ class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
 
 class Plugin : public attnvp::ProcessorPlugin {
  public:
-  explicit Plugin(const attnvp::PluginSite& site) : processor_(site.name, site) {}
+  explicit Plugin(const attnvp::PluginContext& site) : processor_(site.name, site) {}
   tlm::tlm_initiator_socket<>& bus() override { return processor_.bus; }
   void start() override { processor_.start(); }
 

@@ -29,7 +29,7 @@ struct Prefix {
   const char* name;
 };
 
-// The largest that leaves the largest value at 1 or more.
+// The largest prefix for which the largest value is at least 1.
 const Prefix& suited(const std::vector<Prefix>& prefixes, double most) {
   for (const Prefix& p : prefixes) {
     if (most >= p.factor) return p;

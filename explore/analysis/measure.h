@@ -1,4 +1,4 @@
-// How a goal's values are written on an axis: words for what they are, and a unit that suits them all.
+// Axis titles and units for the values of a goal.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace attnvp::explore {
 
-// "energy_pj.total" to "Energy", "l1.size" to "L1 size"; what is no column stays as it is.
+// "energy_pj.total" to "Energy", "l1.size" to "L1 size"; other names are returned unchanged.
 std::string words_of(const std::string& column);
 
 struct Measure {
   std::string words, unit;  // unit: "mJ", "KiB", "millions"; empty: none
-  double scale = 1;         // a value times this is in that unit
+  double scale = 1;         // factor from values to that unit
 
   std::string title() const { return unit.empty() ? words : words + " (" + unit + ")"; }
   std::string tick(double value) const;

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "explore/analysis/measure.h"
+#include "platform/base/fill.h"
+#include "platform/base/printable.h"
 #include "platform/report/json.h"
-#include "platform/report/page_files.h"
+#include "platform/report/page/page_files.h"
 #include "platform/report/table.h"
-#include "platform/text/fill.h"
-#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -57,13 +57,12 @@ ordered_json effects_of(const Selection& s, const std::vector<Effect>& effects) 
     out.push_back({{"axis", place_of(s, e.axis)},
                    {"goal", e.goal},
                    {"share", e.share},
-                   {"factor", e.factor},  // null: none
+                   {"factor", e.factor},  // null: undefined
                    {"levels", std::move(levels)}});
   }
   return out;
 }
 
-// Each row's level on each axis.
 std::vector<ordered_json> levels_of(const Selection& s, const std::vector<Effect>& effects) {
   std::vector<ordered_json> levels(s.rows().size(), ordered_json::array());
   for (const std::size_t axis : s.axes()) {

@@ -1,6 +1,6 @@
-// A sweep as one HTML file that needs nothing else, in the report page's style: all jobs in a plot, a table, and what
-// each axis does; what is selected in one shows in the others. A click shows a job's settings, its numbers and the
-// command that runs it again.
+// Self-contained HTML page of a sweep in the style of the report page. It has a plot of all jobs, a table and the
+// effects of each axis, with linked selection. A click on a job shows its settings, its results and the command that
+// repeats it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace attnvp::explore {
 
 struct Page {
   std::string title;
-  std::string versus;  // text; empty: not asked for
+  std::string versus;  // text; empty: not requested
 };
 std::string page_html(const Page& page, const Selection& selection, const Front& front,
                       const std::vector<Effect>& effects);

@@ -9,10 +9,10 @@
 
 #include "explore/analysis/measure.h"
 #include "explore/plot/svg.h"
-#include "platform/config/error.h"
+#include "platform/base/printable.h"
+#include "platform/machine/error.h"
 #include "platform/report/csv.h"
 #include "platform/report/table.h"
-#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -42,11 +42,11 @@ std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& co
                              }),
               order.end());
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
-  // In this order only a row of the front so far can beat another one.
+  // In this order only a row of the front found so far can dominate another one.
   std::vector<std::size_t> front;
   double least_second = std::numeric_limits<double>::infinity();
   for (const std::size_t i : order) {
-    if (costs[i].size() == 2) {  // the second goal alone tells
+    if (costs[i].size() == 2) {  // the second goal alone decides
       const bool equal = !front.empty() && costs[front.back()] == costs[i];
       if (!equal && costs[i][1] >= least_second) continue;
       least_second = costs[i][1];
@@ -80,7 +80,7 @@ Front front_of(const Selection& s, std::vector<Goal> goals, const std::string& d
 
 std::string within_text(const Selection& s, const Front& front, double percent) {
   const auto cost = [&](std::size_t row, std::size_t goal) { return front.costs[row][goal]; };
-  // In this order the first one has the best first goal, and whoever comes later gives of it for the second.
+  // In this order the first row has the best first goal; later rows trade it for the second.
   const double best = cost(front.rows.front(), 0);
   std::size_t chosen = front.rows.front();
   for (const std::size_t row : front.rows) {
@@ -90,7 +90,7 @@ std::string within_text(const Selection& s, const Front& front, double percent) 
   const Goal &x = front.goals[0], &y = front.goals[1];
   const Row& row = s.rows()[chosen];
   const double worse = best != 0 ? (cost(chosen, 0) - best) / std::abs(best) : 0;
-  const bool column = find_column(y.name()) != nullptr;  // written as its key's values are: 256 KiB
+  const bool column = find_column(y.name()) != nullptr;  // formatted as its key's values: 256 KiB
   const std::string given = column ? s.text(row, column_index(y.name())) : y.shown(y.value(row));
   return fmt::format("{} {} within {:g}% of the best {}: {}\n  {} {}, {:.1f}% {} than the best\n  {}\n  {}\n",
                      y.most() ? "the most" : "the least", y.name(), percent, x.name(), given, x.name(),
@@ -189,7 +189,7 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
                        words_of(front.goals[2].name()));
     out += legend_entry(at + 1, plot::shade(0), front.goals[2].shown(low));
     out += legend_entry(at + 2, plot::shade(1), front.goals[2].shown(high));
-  } else {  // what a point of the front rules out begins at its corner
+  } else {  // the region dominated by a point of the front begins at its corner
     std::string path;
     for (const std::size_t i : front.rows) {
       path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x(xs[i]), y(ys[i]))

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "platform/config/error.h"
-#include "platform/config/words.h"
+#include "platform/machine/error.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::explore {
 

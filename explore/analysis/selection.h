@@ -1,6 +1,5 @@
-// What a sweep's database says: which rows no other beats (pareto.h), what each axis does (sensitivity.h), where one
-// dataflow wins over another (versus.h), as tables, plots and a page (page.h). Here: the rows that are looked at, and
-// what of them is asked.
+// Selection of rows of a sweep database, and goals evaluated on them. It is the input of Pareto fronts (pareto.h), axis
+// effects (sensitivity.h), comparisons of dataflows (versus.h) and the HTML page (page.h).
 #pragma once
 
 #include <cstdint>
@@ -15,20 +14,20 @@ class Goal;
 
 class Selection {
  public:
-  // The rows of the database that are done and for which `where` holds (empty: all). Throws ConfigError: as Database
-  // and Expression do, or when no row is left.
+  // Selects the successful rows for which `where` holds (empty: all). Throws ConfigError as Database and Expression do,
+  // or if no row is left.
   Selection(const std::string& database, const std::string& where);
 
   const std::vector<Row>& rows() const { return rows_; }
-  std::uint64_t failed() const { return failed_; }  // rows that have no results, whatever `where` says
-  // The columns of the sweep's axes, of keys that move together the first; those that take more than one value here.
+  std::uint64_t failed() const { return failed_; }  // rows without results, regardless of `where`
+  // Columns of the sweep's axes that have more than one value in the selection; of coupled keys only the first.
   const std::vector<std::size_t>& axes() const { return axes_; }
 
-  // Leaves out the rows for which one of the goals is no finite number; how many. Throws ConfigError when none is left.
+  // Removes rows for which a goal is not a finite number and returns their number. Throws ConfigError if none is left.
   std::uint64_t drop_without(const std::vector<Goal>& goals);
 
   double number(const Row& row, std::size_t column) const;
-  std::string text(const Row& row, std::size_t column) const;  // as a person writes it: "2 MiB"
+  std::string text(const Row& row, std::size_t column) const;  // formatted for users: "2 MiB"
   std::string settings(const Row& row) const;                  // "cores=2 l1.size=2 MiB dataflow=mas"
 
  private:
@@ -38,17 +37,17 @@ class Selection {
   std::uint64_t failed_ = 0;
 };
 
-// Answers an expression's questions from a row.
+// Expression variables of a row.
 Values values_of(const Row& row);
 
-// A number of every row, to be made small; "max:EXPRESSION" is made large.
+// Goal: an expression to minimise; "max:EXPRESSION" is maximised.
 class Goal {
  public:
   explicit Goal(const std::string& text, const char* option);
   const std::string& name() const { return name_; }  // the expression
   bool most() const { return most_; }
-  double value(const Row& row) const;                                             // NaN: has none
-  double cost(const Row& row) const { return most_ ? -value(row) : value(row); }  // less is better
+  double value(const Row& row) const;                                             // NaN if undefined
+  double cost(const Row& row) const { return most_ ? -value(row) : value(row); }  // lower is better
   std::string shown(double value) const;                                          // with its unit
   const Dimension& dimension() const { return expression_.type().dimension; }
 

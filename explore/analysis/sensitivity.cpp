@@ -9,9 +9,9 @@
 
 #include "explore/analysis/measure.h"
 #include "explore/plot/svg.h"
+#include "platform/base/printable.h"
 #include "platform/report/csv.h"
 #include "platform/report/table.h"
-#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -23,7 +23,7 @@ using report::csv_number;
 constexpr std::size_t kMostLevels = 12;
 constexpr std::size_t kParts = 8;
 
-// Rows by level, in the order of the axis.
+// Rows by level, in axis order.
 std::vector<std::pair<std::string, std::vector<std::size_t>>> levels_of(const Selection& s, std::size_t axis) {
   std::map<Cell, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < s.rows().size(); ++i) groups[s.rows()[i][axis]].push_back(i);
@@ -94,7 +94,7 @@ std::vector<Effect> sensitivity_of(const Selection& s, const std::vector<Goal>& 
       effects.back().goal = g;
     }
   }
-  // An axis' effects stay together; the axis that explains most comes first.
+  // Effects of an axis stay together; the axis that explains the most comes first.
   std::map<std::size_t, double> largest;
   for (const Effect& e : effects) largest[e.axis] = std::max(largest[e.axis], e.share);
   std::stable_sort(effects.begin(), effects.end(),
@@ -141,7 +141,7 @@ namespace {
 
 constexpr double kPanelWidth = 250, kPanelHeight = 190, kLeft = 84, kTop = 34, kBottom = 62, kGap = 18;
 
-// Means as a line (numbers) or bars of dots, the rows' range behind them.
+// Means as a line (numbers) or as dots, over bars for the rows' range.
 std::string panel(const Effect& e, const Measure& measure, double x0, double y0, bool first_column) {
   const plot::Frame f{x0, x0 + kPanelWidth - kGap, y0 + kTop, y0 + kPanelHeight - kBottom};
   std::vector<double> values;

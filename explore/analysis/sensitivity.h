@@ -1,4 +1,4 @@
-// What each axis of a sweep does to each objective.
+// Sensitivity analysis: effect of each axis of a sweep on each goal.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace attnvp::explore {
 
-struct Level {  // one value of an axis, or one of some equal parts of its values
+struct Level {  // one value of an axis, or one of several equal parts of its values
   std::string text;
   std::size_t rows = 0;
-  double mean = 0;  // geometric; arithmetic where a value is not above 0
+  double mean = 0;  // geometric; arithmetic if a value is not positive
   double least = 0, most = 0;
 };
 
@@ -19,18 +19,18 @@ struct Effect {
   std::size_t axis = 0;  // column
   std::size_t goal = 0;
   std::vector<Level> levels;
-  std::vector<std::size_t> level_of;  // each row of the selection
-  double share = 0;   // of the variance of the objective's logarithm, what the means of the levels explain (eta^2)
-  double factor = 1;  // largest mean over smallest
+  std::vector<std::size_t> level_of;  // level of each row of the selection
+  double share = 0;   // share of the variance of the goal's logarithm that the level means explain (eta^2)
+  double factor = 1;  // largest mean / smallest mean
 };
 
-// For each axis all goals. Axes with more than 12 values are cut into 8 parts of equal numbers of rows.
+// All goals for each axis. Axes with more than 12 values are divided into 8 parts with equal numbers of rows.
 std::vector<Effect> sensitivity_of(const Selection& selection, const std::vector<Goal>& goals);
 
-// Per axis and goal: share, factor, and where it is least. Axes by their largest share.
+// Per axis and goal: share, factor, and the level with the least value. Axes are sorted by their largest share.
 std::string sensitivity_table(const std::vector<Effect>& effects, const std::vector<Goal>& goals);
 std::string sensitivity_csv(const std::vector<Effect>& effects, const std::vector<Goal>& goals);
-// A panel per axis and goal: means, and the range of the rows behind them.
+// One panel per axis and goal: means and the range of the rows.
 std::string sensitivity_svg(const std::vector<Effect>& effects, const std::vector<Goal>& goals);
 
 }  // namespace attnvp::explore

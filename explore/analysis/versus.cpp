@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "platform/config/error.h"
-#include "platform/config/words.h"
+#include "platform/machine/error.h"
+#include "platform/machine/words.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {
@@ -18,7 +18,7 @@ struct Bin {
   double from;
   const char* text;
 };
-// Of the time, summed over both: in a fused run that takes them in turn 100% means that nothing else is waited for.
+// Share of time, summed over both engines. In a fused run that alternates between them, 100% means no other stalls.
 constexpr Bin kBins[] = {{0.95, "95% or more"}, {0.90, "90% to 95%"}, {0.75, "75% to 90%"}, {0, "less"}};
 
 double engines_busy(const Selection& s, std::size_t row) {

@@ -1,11 +1,11 @@
-// Two dataflows on equal machines and layers: where the first wins, and where it does not.
+// Comparison of two dataflows on equal machines and layers: where the first wins and where it loses.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "explore/analysis/selection.h"
-#include "platform/text/line_width.h"
+#include "platform/base/line_width.h"
 
 namespace attnvp::explore {
 
@@ -16,13 +16,13 @@ struct Pair {
 
 struct Versus {
   std::string first, second;  // dataflows
-  std::vector<Pair> pairs;    // that differ in nothing but the dataflow; by gain, the least first
+  std::vector<Pair> pairs;    // rows that differ only in the dataflow; by gain, ascending
 };
-// In `goal`, which must be above 0. Throws ConfigError: not two names, one that no row has, no pair.
+// Compares by `goal`, which must be positive. Throws ConfigError: not two names, one without rows, or no pair.
 Versus versus_of(const Selection& selection, const std::string& names, const Goal& goal);
 
-// How often the first wins, by how busy the second's run keeps MAC and VEC together, and the pairs that it loses: their
-// settings, which resource is busiest in the first's run, and its DRAM traffic beside the second's.
+// Win rate by the combined MAC and VEC utilisation of the second's run, and the lost pairs. Each of these has its
+// settings, the busiest resource of the first's run, and the DRAM traffic of both.
 std::string versus_text(const Selection& selection, const Versus& versus, const Goal& goal, std::size_t most_rows,
                         std::size_t line_width = text::kUnlimited);
 

@@ -8,20 +8,19 @@
 #include <vector>
 
 #include "explore/tuning/portfolio.h"
-#include "models/mac_engine/mac_rate.h"
-#include "platform/config/error.h"
-#include "platform/config/operations.h"
-#include "platform/config/step.h"
+#include "models/engine/mac_engine/mac_rate.h"
+#include "platform/machine/error.h"
 #include "platform/report/json.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/table.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::explore {
 
 namespace {
 
-constexpr std::uint64_t kMostDramBytes = std::uint64_t{16} << 40;  // that dram.size allows
+constexpr std::uint64_t kMostDramBytes = std::uint64_t{16} << 40;  // maximum of dram.size
 
 template <typename Part>
 auto sum_of(const LayerRun& run, const Part& part) {
@@ -30,10 +29,10 @@ auto sum_of(const LayerRun& run, const Part& part) {
   return sum;
 }
 
-job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
+job::Schedule schedule_of(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
                           const config::EnergyTable& energy, const job::Tiling& tiling, const TuningOptions& options) {
   const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
-  if (n.step != config::Step::kAttention) {
+  if (!n.is_attention()) {
     return tune(machine, n, job::parse_dataflow(job::dataflows_for(n, firmware).front()->name, firmware), energy,
                 options);
   }
@@ -43,27 +42,25 @@ job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n
   return tune(machine, n, schedule, energy, options);
 }
 
-// What operations leave in DRAM for all of the run, and what one of them needs besides, in bytes.
+// DRAM capacity in bytes: data kept for the whole run, and the additional need of each operation.
 class Capacity {
  public:
-  Capacity(const config::Network& network, const std::vector<config::Operation>& operations)
-      : network_(network), layers_(network.scope == config::Scope::kModel ? network.layers : 1) {
-    for (const config::Operation& o : operations) {
-      weights_ += o.network.step == config::Step::kAttention ? 0 : kept(o.network);
-      cache_ += o.network.step == config::Step::kAttention ? kept(o.network) : 0;
+  Capacity(const workload::Workload& network, const std::vector<workload::LayerOperation>& operations)
+      : network_(network), layers_(network.scope == workload::Scope::kModel ? network.model.layers : 1) {
+    for (const workload::LayerOperation& o : operations) {
+      (o.workload.is_attention() ? cache_ : weights_) += kept(o.workload);
     }
     hold_stream(operations);
     for (std::size_t i = 0; i < operations.size(); ++i) {
-      const config::Network& n = operations[i].network;
+      const workload::Workload& n = operations[i].workload;
       const job::TensorBytes bytes = job::tensor_bytes(n);
-      const std::uint64_t result =
-          n.step == config::Step::kAttention ? bytes.o : n.visible_scores() * sizeof(arith::Half);
+      const std::uint64_t result = n.is_attention() ? bytes.o : n.result_elements() * sizeof(arith::Half);
       add(i, n, bytes.q + bytes.k + bytes.v + result);
     }
   }
 
-  // `bytes` of DRAM that operation i needs by itself.
-  void add(std::size_t i, const config::Network& operation, std::uint64_t bytes) {
+  // Adds `bytes`, the DRAM need of operation i alone.
+  void add(std::size_t i, const workload::Workload& operation, std::uint64_t bytes) {
     activations_ = std::max(activations_, bytes - kept(operation) + stream_[i]);
   }
 
@@ -74,32 +71,33 @@ class Capacity {
     throw config::ConfigError(fmt::format(
         "{}: {} need at least {} bytes of DRAM ({} of weights, {} of K and V, {} of one operation's "
         "activations), dram.size is {} bytes",
-        network_.name, what, need, layers_ * weights_, layers_ * cache_, activations_, machine.dram.size_bytes));
+        network_.name(), what, need, layers_ * weights_, layers_ * cache_, activations_, machine.dram.size_bytes));
   }
 
  private:
-  // Weights, or the cache.
-  static std::uint64_t kept(const config::Network& n) {
-    const bool keeps =
-        n.step == config::Step::kAttention || n.step == config::Step::kGemm || n.step == config::Step::kNorm;
+  static bool is_norm(const workload::Workload& n) {
+    return n.rows() != nullptr && n.rows()->opcode == hal::Opcode::kNorm;
+  }
+  // Weights or cache.
+  static std::uint64_t kept(const workload::Workload& n) {
+    const bool keeps = n.rows() == nullptr || is_norm(n);
     const job::TensorBytes bytes = job::tensor_bytes(n);
     return keeps ? bytes.k + bytes.v : 0;
   }
 
-  // What a residual sum adds is kept from the first operation that reads it on; that one has it as an operand, and so
-  // has the sum.
-  void hold_stream(const std::vector<config::Operation>& operations) {
-    const std::uint64_t bytes = config::tokens_of(network_) * network_.hidden * sizeof(arith::Half);
+  // The residual input is kept from the first operation that reads it up to the sum. Those two have it as an operand.
+  void hold_stream(const std::vector<workload::LayerOperation>& operations) {
+    const std::uint64_t bytes = workload::tokens_of(network_) * network_.model.hidden * sizeof(arith::Half);
     bool read = false;
-    for (const config::Operation& o : operations) {
-      const bool sum = o.network.step == config::Step::kElementwise;
-      const bool behind = o.network.step == config::Step::kNorm && network_.norm_place == config::NormPlace::kPost;
-      stream_.push_back(read && !sum && !network_.linear ? bytes : 0);
+    for (const workload::LayerOperation& o : operations) {
+      const bool sum = o.workload.rows() != nullptr && o.workload.rows()->is_elementwise();
+      const bool behind = is_norm(o.workload) && network_.model.norm_place == workload::NormPlace::kPost;
+      stream_.push_back(read && !sum && !network_.model.linear ? bytes : 0);
       read = !sum && !(behind && !read);
     }
   }
 
-  const config::Network& network_;
+  const workload::Workload& network_;
   std::uint64_t layers_, weights_ = 0, cache_ = 0, activations_ = 0;
   std::vector<std::uint64_t> stream_;  // held during each operation
 };
@@ -107,20 +105,20 @@ class Capacity {
 }  // namespace
 
 std::uint64_t LayerRun::cycles() const {
-  return sum_of(*this, [](const job::Result& r) { return r.cycles; });
+  return sum_of(*this, [](const job::RunResult& r) { return r.cycles; });
 }
 double LayerRun::seconds() const {
-  return sum_of(*this, [](const job::Result& r) { return r.seconds(); });
+  return sum_of(*this, [](const job::RunResult& r) { return r.seconds(); });
 }
 double LayerRun::energy_pj() const {
-  return sum_of(*this, [](const job::Result& r) { return r.total_energy_pj(); });
+  return sum_of(*this, [](const job::RunResult& r) { return r.total_energy_pj(); });
 }
 std::uint64_t LayerRun::dram_bytes() const {
-  return sum_of(*this,
-                [](const job::Result& r) { return 2 * (r.sum("dram", "read_words") + r.sum("dram", "write_words")); });
+  return sum_of(
+      *this, [](const job::RunResult& r) { return 2 * (r.sum("dram", "read_words") + r.sum("dram", "write_words")); });
 }
 std::uint64_t LayerRun::macs() const {
-  return sum_of(*this, [](const job::Result& r) { return r.sum("mac", "macs"); });
+  return sum_of(*this, [](const job::RunResult& r) { return r.sum("mac", "macs"); });
 }
 double LayerRun::tokens_per_second() const { return static_cast<double>(tokens) / (layers * seconds()); }
 bool LayerRun::golden_passed() const {
@@ -128,34 +126,34 @@ bool LayerRun::golden_passed() const {
                      [](const OperationRun& o) { return !o.result.golden_checked || o.result.golden.passed; });
 }
 
-LayerRun run_layer(const MachineConfig& machine, const config::Network& network, const std::string& dataflow,
+LayerRun run_layer(const MachineConfig& machine, const workload::Workload& network, const std::string& dataflow,
                    const config::EnergyTable& energy, const LayerOptions& options) {
-  const std::vector<config::Operation> operations = config::operations_of(network);
+  const std::vector<workload::LayerOperation> operations = workload::operations_of(network);
   LayerRun run;
   run.network = network;
-  run.mac_rate = mac_rate(machine.mac, network.type);
-  run.tokens = config::tokens_of(network);
-  run.layers = network.scope == config::Scope::kModel ? network.layers : 1;
+  run.mac_rate = mac_rate(machine.mac, network.type());
+  run.tokens = workload::tokens_of(network);
+  run.layers = network.scope == workload::Scope::kModel ? network.model.layers : 1;
   Capacity capacity(network, operations);
-  capacity.require(machine);  // before a dataflow is chosen, which may take long
+  capacity.require(machine);  // checked before the slow choice of a dataflow
   std::vector<job::Schedule> schedules;
-  MachineConfig boundless = machine;  // so that all of the need is known
+  MachineConfig boundless = machine;  // so that the total need is known
   boundless.dram.size_bytes = kMostDramBytes;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const config::Network& n = operations[i].network;
+    const workload::Workload& n = operations[i].workload;
     schedules.push_back(schedule_of(machine, n, dataflow, energy, options.tiling, options.tuning));
-    if (n.step != config::Step::kAttention) continue;
+    if (!n.is_attention()) continue;
     capacity.add(i, n, job::make_job(boundless, n, schedules.back()).scratch.address - hal::kDramBase);
   }
   capacity.require(machine);
-  for (std::size_t i = 0; i < operations.size(); ++i) job::make_job(machine, operations[i].network, schedules[i]);
+  for (std::size_t i = 0; i < operations.size(); ++i) job::make_job(machine, operations[i].workload, schedules[i]);
   job::Runner runner(machine, energy, options.full);
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const config::Operation& o = operations[i];
+    const workload::LayerOperation& o = operations[i];
     if (options.progress) options.progress(i, operations.size(), o.name);
     job::Tensors tensors;
-    if (options.full) tensors = job::random_tensors(o.network, options.seed + i);
-    run.operations.push_back({o.name, runner.run(o.network, schedules[i], options.full ? &tensors : nullptr, {})});
+    if (options.full) tensors = job::random_tensors(o.workload, options.seed + i);
+    run.operations.push_back({o.name, runner.run(o.workload, schedules[i], options.full ? &tensors : nullptr, {})});
     run.operations.back().result.output.clear();
   }
   return run;
@@ -163,30 +161,34 @@ LayerRun run_layer(const MachineConfig& machine, const config::Network& network,
 
 namespace {
 
+using report::rate_text;
 using report::with_commas;
 using report::with_prefix;
 
-std::string golden(const job::Result& r) {
+std::string golden(const job::RunResult& r) {
   return !r.golden_checked ? "not checked" : r.golden.passed ? "passed" : "FAILED";
 }
 
-// Of what the whole machine's arrays could do.
+// Share of the peak of the machine's MAC arrays.
 double useful(double macs, std::uint64_t cycles, const LayerRun& run) {
   const std::uint64_t peak = run.operations.front().result.peak.macs_per_cycle * run.mac_rate;
   return macs / (static_cast<double>(cycles) * static_cast<double>(peak));
 }
 
-std::string shape(const job::Result& r) {
-  const config::Network& n = r.network;
-  if (n.step == config::Step::kRotate) return fmt::format("{} x {}, heads of {}", n.seq_q, n.seq_kv, n.emb);
-  if (config::is_row_step(n.step)) return fmt::format("{} {} x {}", config::step_word(n), n.seq_q, n.seq_kv);
-  if (n.step != config::Step::kAttention) return fmt::format("{} x {} x {}", n.seq_q, n.seq_kv, n.emb);
+std::string shape(const job::RunResult& r) {
+  if (const workload::RowOperation* rows = r.network.rows()) {
+    const bool rotates = rows->opcode == hal::Opcode::kRotate;
+    return rotates ? fmt::format("{} x {}, heads of {}", rows->rows, rows->columns, rows->head)
+                   : fmt::format("{} {} x {}", rows->word(), rows->rows, rows->columns);
+  }
+  if (const workload::Gemm* g = r.network.gemm()) return fmt::format("{} x {} x {}", g->rows, g->columns, g->depth);
+  const workload::Attention& n = r.network.attention();
   const std::string heads = n.heads_of_kv() == n.heads ? fmt::format("{} heads", n.heads)
                                                        : fmt::format("{}/{} heads", n.heads, n.heads_of_kv());
   return fmt::format("{}, {} x {} x {}", heads, n.seq_q, n.seq_kv, n.emb);
 }
 
-// Members `energy_pj`, `power_w` and `area_mm2`, as a run's own document has them.
+// Members `energy_pj`, `power_w` and `area_mm2`, as in the JSON report of a single run.
 void add_energy(nlohmann::ordered_json& all, const LayerRun& run) {
   std::vector<std::string> parts;
   for (const OperationRun& o : run.operations) {
@@ -203,7 +205,7 @@ void add_energy(nlohmann::ordered_json& all, const LayerRun& run) {
     all["energy_pj"][part] = pj;
     all["power_w"][part] = pj * watts_of_pj;
   }
-  report::add_area(all, run.operations.front().result);  // one machine for all of them
+  report::add_area(all, run.operations.front().result);  // all operations use the same machine
 }
 
 }  // namespace
@@ -228,13 +230,12 @@ std::string to_text(const LayerRun& run, const std::string& hardware) {
              with_prefix(run.seconds(), "s"), report::percent(useful(static_cast<double>(run.macs()), cycles, run)),
              with_prefix(static_cast<double>(run.dram_bytes()), "B"), with_prefix(run.energy_pj() * 1e-12, "J"), "",
              ""});
-  std::string text = fmt::format("{} on {}\n\n{}", run.network.name, hardware, table.text(text::line_width()));
+  std::string text = fmt::format("{} on {}\n\n{}", run.network.name(), hardware, table.text(text::line_width()));
   if (run.layers > 1) {
-    text += fmt::format("\n{} layers: {}, {}; {:.4g} tokens a second\n", run.layers,
-                        with_prefix(run.layers * run.seconds(), "s"),
-                        with_prefix(run.layers * run.energy_pj() * 1e-12, "J"), run.tokens_per_second());
+    text += fmt::format("\n{} layers: {}, {}; {} tokens/s\n", run.layers, with_prefix(run.layers * run.seconds(), "s"),
+                        with_prefix(run.layers * run.energy_pj() * 1e-12, "J"), rate_text(run.tokens_per_second()));
   }
-  if (run.network.linear) text += "\nlinear=1: without norms, activations, residual sums and rotary embedding.\n";
+  if (run.network.model.linear) text += "\nlinear=1: without norms, activations, residual sums and rotary embedding.\n";
   return text;
 }
 
@@ -244,11 +245,11 @@ std::string to_json(const LayerRun& run, const std::string& hardware, const std:
   json all = report::json_document();
   all["hardware"] = hardware;
   report::add_machine(all, hash, overrides);
-  const config::Network& n = run.network;
+  const workload::Attention& n = run.network.attention();
   all["network"] = {{"name", n.name},   {"batch", n.batch},   {"heads", n.heads},
                     {"seq_q", n.seq_q}, {"seq_kv", n.seq_kv}, {"emb", n.emb}};
   if (n.heads_of_kv() != n.heads) all["network"]["kv_heads"] = n.heads_of_kv();
-  all["scope"] = run.network.scope == config::Scope::kModel ? "model" : "layer";
+  all["scope"] = run.network.scope == workload::Scope::kModel ? "model" : "layer";
   all["tokens"] = run.tokens;
   all["layers"] = run.layers;
   all["cycles"] = run.cycles();

@@ -21,7 +21,7 @@ double dram_cycles(const Measure& m, const MachineConfig& machine) {
   return m[kDramBytes] / machine.dram.bytes_per_second * machine.clock_hz;
 }
 
-// One network of each embedding: the others have the same heads, more or fewer of them.
+// One network per embedding: the others differ only in the number of heads.
 std::vector<const FusemaxPoint*> different_heads(const FusemaxStudy& s) {
   std::vector<const FusemaxPoint*> points;
   for (const FusemaxPoint& p : s.points) {
@@ -45,7 +45,7 @@ std::string why_energy(const Measure& m) {
                      m.energy_pj("l1") / 1e12);
 }
 
-// What a schedule's own cycles are made of.
+// Composition of a schedule's cycles.
 std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& d) {
   const Measure& m = p.ours.at(d);
   const double dram = dram_cycles(m, d.rfind(kFusemax, 0) == 0 ? s.machine : s.baseline);
@@ -64,7 +64,7 @@ double mean(const FusemaxStudy& s, const Value& value) {
   return sum / static_cast<double>(s.points.size());
 }
 
-// Networks and lengths down, dataflows across; ours alone where the paper states nothing.
+// Networks and lengths down, dataflows across; only our value if the paper states none.
 Section grid(const FusemaxStudy& s, const std::vector<Cell>& all, const std::string& quantity, const Names& dataflows,
              const std::function<std::string(const Cell&)>& cell) {
   Names networks;
@@ -130,7 +130,7 @@ Section energy_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
   for (const auto& [part, pj] : s.points.front().ours.at(kFlat).parts_pj) t.columns.push_back(report::upper(part));
   for (const char* title : {"total", "of flat's", "paper", "ours / paper"}) t.columns.emplace_back(title);
   t.left = 2;
-  const std::map<Place, Cell> cells = cells_of(all, "energy_pj");
+  const std::map<Case, Cell> cells = cells_of(all, "energy_pj");
   for (const FusemaxPoint* p : different_heads(s)) {
     for (const std::string& d : s.dataflows) {
       const auto c = cells.find({p->name(), d});
@@ -170,7 +170,7 @@ Section memory_section(const FusemaxStudy& s) {
   return t;
 }
 
-// One line for all that has the same reason.
+// One row for all figures with the same reason.
 Section reasons_section(const std::vector<Cell>& all) {
   Section t{"Why figures differ by over 10%"};
   t.columns = {"what", "dataflow", "ours / paper", "why"};
@@ -200,9 +200,9 @@ Section reasons_section(const std::vector<Cell>& all) {
 
 Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
   Section t{"What the tables say"};
-  std::map<std::string, Range> range;  // of ours / paper, cycles
+  std::map<std::string, Range> range;  // ours / paper, cycles
   double utilization = 0;
-  Range moved{1e9, 0}, unfused{1e9, 0};  // of ours / paper, bytes
+  Range moved{1e9, 0}, unfused{1e9, 0};  // ours / paper, bytes
   std::size_t equal = 0;
   for (const Cell& c : all) {
     if (c.quantity == "cycles" && c.paper > 0 && c.why.empty()) {
@@ -214,8 +214,8 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
       equal += c.ours == c.paper ? 1 : 0;
     }
   }
-  // layerwise's cycles over the paper's where K and V come more than once; flat's over what softmax or its own traffic
-  // takes, where scores cross DRAM.
+  // layerwise: cycles relative to the paper's if K and V are loaded several times. flat: cycles relative to softmax or
+  // to its own traffic if scores are stored in DRAM.
   double streamed = 0, most_flat = 0;
   std::uint32_t streamed_from = 0, tiles_from = 0, tile_rows = 0;
   const auto earliest = [](std::uint32_t& from, std::uint32_t tokens) {
@@ -294,7 +294,7 @@ Section sampling_section(const FusemaxStudy& s) {
     Names& row = t.rows.emplace_back(1, tokens_text(n));
     for (const std::string& d : {kFusemax, kFlat, kLayerwise}) {
       row.push_back(sample_text(job::parse_dataflow(d), n));
-      std::string third;  // the networks' worst
+      std::string third;  // worst of the networks
       double off = 0;
       for (const FusemaxPoint& p : s.points) {
         const auto found = p.residual.find(d);

@@ -1,17 +1,17 @@
 #include "explore/papers/fusemax.h"
-#include "platform/config/hardware.h"
+#include "platform/machine/hardware.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::papers {
 
 namespace {
 
-constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: whole tiles, at least four
-constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole,
-constexpr std::uint32_t kWholeUnfused = 65536;     // of dataflows that keep scores in DRAM, whose commands are larger
-constexpr std::uint32_t kWholeRows = 65536;        // tokens up to which the others' rows of scores stay on chip
-constexpr std::uint32_t kScoresOfRows = 1U << 29;  // in the smaller simulation of some query rows
-constexpr std::uint32_t kRowsOfTiles = 8192;       // query rows in it where scores go in tiles: two row blocks or more
+constexpr std::uint32_t kFewKeys = 1024;           // one-pass dataflows: whole tiles, at least four
+constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole
+constexpr std::uint32_t kWholeUnfused = 65536;     // the same if scores are in DRAM: commands are larger
+constexpr std::uint32_t kWholeRows = 65536;        // tokens up to which the other dataflows keep rows of scores on chip
+constexpr std::uint32_t kScoresOfRows = 1U << 29;  // scores in the smaller simulation of some query rows
+constexpr std::uint32_t kRowsOfTiles = 8192;       // its query rows if scores are tiled: at least two row blocks
 
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
@@ -21,8 +21,8 @@ std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
   return unfused(schedule) || tokens > kWholeRows ? kRowsOfTiles : kScoresOfRows / tokens;
 }
 
-config::Network layer(std::uint32_t heads, std::uint32_t queries, std::uint32_t keys, std::uint32_t emb) {
-  config::Network n;
+workload::Attention layer(std::uint32_t heads, std::uint32_t queries, std::uint32_t keys, std::uint32_t emb) {
+  workload::Attention n;
   n.name = fmt::format("H={},NQ={},NKV={},E={}", heads, queries, keys, emb);
   n.heads = heads;
   n.seq_q = queries;
@@ -33,13 +33,13 @@ config::Network layer(std::uint32_t heads, std::uint32_t queries, std::uint32_t 
 
 Measure run(explore::TunedRunner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries,
             std::uint32_t keys, std::uint32_t emb, const job::Tiling& tiling) {
-  const config::Network n = layer(heads, queries, keys, emb);
+  const workload::Attention n = layer(heads, queries, keys, emb);
   if (!tiling.empty()) schedule.tiling = tiling;
   return measure(runner.run(n, schedule, nullptr, {}), runner.machine());
 }
 
 enum Column : std::uint8_t { kName, kHeads, kEmb, kTokens, kFirstDataflow };
-constexpr std::size_t kBehindDataflows = 2;  // columns
+constexpr std::size_t kBehindDataflows = 2;  // columns after the dataflows
 constexpr std::uint32_t kBatch = 64;
 
 void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
@@ -67,7 +67,7 @@ void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
 
 }  // namespace
 
-Measure measure(const job::Result& r, const MachineConfig& machine) {
+Measure measure(const job::RunResult& r, const MachineConfig& machine) {
   Measure m;
   const auto sum = [&r](const char* module, const char* counter) {
     return static_cast<double>(r.sum(module, counter));
@@ -132,7 +132,7 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
 Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
              Sample sample) {
   const auto off = [](const Measure& line, const Measure& third) { return line[kCycles] / third[kCycles] - 1; };
-  // The smaller simulation takes the tile sizes that are chosen for the larger one.
+  // The smaller simulation uses the tile sizes chosen for the larger one.
   Line line;
   if (sample == Sample::kHeads) {
     const std::uint32_t heads = heads_of(tokens);
@@ -142,7 +142,7 @@ Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::u
     line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
   } else if (sample == Sample::kHeadsAndKeys) {
     const job::Schedule chosen = runner.complete(layer(1, tokens, tokens, emb), schedule);
-    const std::uint32_t nkv = chosen.tiling["nkv"], last = tokens % nkv;  // as many tiles' keys, and the last one's
+    const std::uint32_t nkv = chosen.tiling["nkv"], last = tokens % nkv;  // keys of the last, partial tile
     const std::uint32_t few = std::max(kFewKeys / nkv, 4U) * nkv;
     const std::uint32_t some = few + last, more = 2 * few + last, most = 3 * few + last;
     for (std::uint32_t heads = 1; heads <= 2; ++heads) {
@@ -162,17 +162,16 @@ Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::u
     line.x_high = 2.0 * rows / tokens;
     line.high = run(runner, schedule, 1, 2 * rows, tokens, emb, tiling);
     line.low = rows == some ? first : run(runner, schedule, 1, rows, tokens, emb, tiling);
-    const std::uint32_t between = std::max(3 * rows / 2 / tiling["nq"], 1U) * tiling["nq"];  // row blocks, whole again
+    const std::uint32_t between = std::max(3 * rows / 2 / tiling["nq"], 1U) * tiling["nq"];  // whole row blocks
     line.third = fmt::format("{} queries", between);
     line.residual = off(line.at(1.0 * between / tokens), run(runner, schedule, 1, between, tokens, emb, tiling));
   }
   return line;
 }
 
-// The paper's FLAT has softmax beside the matmuls; its one-pass dataflows take tiles of keys as wide as the array
-// (section 5), where wider ones would spare its one-dimensional array some sums, and without +Binding one tile of
-// scores at a time. Arrays' results pass the buffer by, as its artifact's mappings have it: tiles' sums into the lanes'
-// registers, the unfused scores to DRAM.
+// The paper's FLAT overlaps softmax with the matmuls. Its one-pass dataflows use tiles of keys as wide as the array
+// (section 5), although wider ones would save sums. Without +Binding they use one tile of scores at a time. Results of
+// the arrays bypass the buffer, as in its artifact: tiles' sums go to the lanes' registers, unfused scores to DRAM.
 job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine) {
   std::string text = dataflow == "flat" ? "flat:overlap=on" : dataflow;
   if (text == "layerwise") text += ":spills=fusemax";
@@ -201,7 +200,7 @@ FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const Progress& progre
     explore::TunedRunner runner = timing_runner(machine);
     for (std::size_t i = baseline ? 2 : 0; i < (baseline ? s.dataflows.size() : 2); ++i) {
       const job::Schedule schedule = in_their_sense(s.dataflows[i], machine);
-      std::map<std::pair<std::uint32_t, std::uint32_t>, Line> lines;  // networks differ in heads, some only in them
+      std::map<std::pair<std::uint32_t, std::uint32_t>, Line> lines;  // networks differ in heads, some only in heads
       for (FusemaxPoint& p : s.points) {
         Line& line = lines[{p.tokens, p.emb}];
         if (line.high[kCycles] == 0) {

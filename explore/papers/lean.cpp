@@ -1,14 +1,14 @@
 #include "explore/papers/lean.h"
 
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
+#include "platform/machine/hardware.h"
 #include "platform/report/table.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::papers {
 
 namespace {
 
-// What the paper says of its machine, as means over its experiments.
+// Means over the paper's experiments, as stated.
 constexpr double kPaperOverFlash2 = 2.6, kPaperMostOverFlash2 = 8.33, kPaperOverFlashDecoding = 1.73;
 constexpr std::uint32_t kLongest = 512 << 10;
 constexpr std::uint64_t kMostTiles = 120'000;  // keeps the study below a minute
@@ -21,7 +21,7 @@ struct Variant {
   Names overrides;
   const char* flash_decoding = "flash-decoding";
 };
-// The first one is the papers', the second one has the real memory.
+// The first one is the paper's machine, the second one has real memory.
 const std::vector<Variant> kVariants = {
     {"ideal memory", kIdeal, {}},
     {"real memory", kReal, {}},
@@ -30,7 +30,7 @@ const std::vector<Variant> kVariants = {
     {"real, 2 KiB under way a worker", kReal, {"dma.burst=2 KiB", "dma.outstanding=3", "dma.channel_outstanding=1"}},
     {"ideal, kernels launched in 5 us", kIdeal, {"control.launch=5 us"}, "flash-decoding:kernels=1"}};
 
-// What the public implementation's partition must be.
+// Expected partitions of the public implementation.
 struct Partition {
   std::uint32_t batch, heads, context, emb, tiles, most, high_load, splits, span, flash2;
 };
@@ -44,7 +44,7 @@ LeanPoint point(std::uint32_t batch, std::uint32_t heads, std::uint32_t context,
           {},    {},    {}};
 }
 
-// Batches, heads and widths of a head, with contexts of `first`, 4 x `first`, ...
+// Batches, heads and head widths with contexts of `first`, 4 x `first`, ...
 std::vector<LeanPoint> points(std::uint32_t longest) {
   std::vector<LeanPoint> all;
   for (const LeanPoint& p :
@@ -58,7 +58,7 @@ std::vector<LeanPoint> points(std::uint32_t longest) {
 }
 
 void run_all(explore::TunedRunner& runner, LeanPoint& p, const char* flash_decoding, const Progress& progress) {
-  const config::Network network = config::load_network(p.network);
+  const workload::Attention network = workload::load(p.network).attention();
   const auto run = [&](const char* dataflow) {
     progress(p.network + " with " + dataflow + " on " + runner.machine().name);
     job::Schedule schedule = job::parse_dataflow(dataflow);
@@ -70,20 +70,20 @@ void run_all(explore::TunedRunner& runner, LeanPoint& p, const char* flash_decod
   p.flash2 = run("flash2");
 }
 
-double over(const job::Result& a, const job::Result& b) {
+double over(const job::RunResult& a, const job::RunResult& b) {
   return static_cast<double>(a.cycles) / static_cast<double>(b.cycles);
 }
-// The same if every tile took as long on any worker, whatever the others do.
-double by_tiles(const job::Result& a, const job::Result& b) {
+// Ratio of the largest tile counts of a worker: the gain if all tiles took equal time.
+double by_tiles(const job::RunResult& a, const job::RunResult& b) {
   return static_cast<double>(a.statistic("partition.max")) / static_cast<double>(b.statistic("partition.max"));
 }
-double occupancy(const job::Result& r, std::uint32_t slots) {
+double occupancy(const job::RunResult& r, std::uint32_t slots) {
   return static_cast<double>(r.statistic("partition.tiles")) /
          (static_cast<double>(r.statistic("partition.max")) * slots);
 }
 
-using Ratio = double (*)(const job::Result&, const job::Result&);
-double mean(const LeanStudy& s, Ratio ratio, job::Result LeanPoint::*other) {
+using Ratio = double (*)(const job::RunResult&, const job::RunResult&);
+double mean(const LeanStudy& s, Ratio ratio, job::RunResult LeanPoint::*other) {
   double sum = 0;
   std::size_t n = 0;
   for (const LeanPoint& p : s.points) {
@@ -110,7 +110,7 @@ Section headline(const LeanStudy& s) {
     out.rows.push_back({what, times(paper), times(ours), fmt::format("{:.2f}", ours / paper), times(tiles)});
   };
   double most = 0, most_tiles = 0, bus = 0, share = 0;
-  // Shapes whose bus is full under both, and the others: what lean gains there.
+  // Gain of lean on shapes that saturate the bus under both dataflows, and on the others.
   std::size_t full = 0, others = 0;
   double gain_full = 0, gain_others = 0;
   for (const LeanPoint& p : s.points) {
@@ -145,21 +145,22 @@ Section headline(const LeanStudy& s) {
 }
 
 Section speedups(const LeanStudy& s) {
-  Section out{"Speed-ups and occupancy",
-              fmt::format("Occupancy is tiles divided by {} workers times the longest worker's tiles; bus is the share "
-                          "of cycles in which "
-                          "DRAM transfers.",
-                          s.slots),
-              {"batch x heads", "context", "d", "lean cycles", "over FD", "over FA-2", "lean occ.", "FD occ.",
-               "FA-2 occ.", "lean bus", "FD bus", "FA-2 bus"},
-              2};
+  Section out{
+      "Speed-ups and occupancy",
+      fmt::format("Occupancy is tiles divided by {} workers times the longest worker's tiles. Workers stay idle "
+                  "where larger tiles on fewer workers are faster. Bus is the share of cycles in which DRAM "
+                  "transfers.",
+                  s.slots),
+      {"batch x heads", "context", "d", "lean cycles", "over FD", "over FA-2", "lean occ.", "FD occ.", "FA-2 occ.",
+       "lean bus", "FD bus", "FA-2 bus"},
+      2};
   for (const LeanPoint& p : s.points) {
     Names& row = out.rows.emplace_back();
     row = {p.shape(), context_text(p.context), fmt::to_string(p.emb), report::with_commas(p.lean.cycles)};
-    for (const job::Result* r : {&p.flash_decoding, &p.flash2}) row.push_back(times(over(*r, p.lean)));
+    for (const job::RunResult* r : {&p.flash_decoding, &p.flash2}) row.push_back(times(over(*r, p.lean)));
     const auto runs = {&p.lean, &p.flash_decoding, &p.flash2};
-    for (const job::Result* r : runs) row.push_back(fmt::format("{:.3f}", occupancy(*r, s.slots)));
-    for (const job::Result* r : runs) row.push_back(report::percent(r->utilization.dram));
+    for (const job::RunResult* r : runs) row.push_back(fmt::format("{:.3f}", occupancy(*r, s.slots)));
+    for (const job::RunResult* r : runs) row.push_back(report::percent(r->utilization.dram));
   }
   out.notes = {
       "ragged: eight batches of 64K, 32K, ... 512 keys. The occupancies of its row are measured like the others'.",
@@ -177,7 +178,7 @@ Section partitions(const LeanStudy& s) {
   for (const Partition& t : kPartitions) {
     for (const LeanPoint& p : s.points) {
       if (p.batch != t.batch || p.heads != t.heads || p.context != t.context || p.emb != t.emb) continue;
-      const auto pair = [](std::uint64_t paper, const job::Result& r, const char* statistic) {
+      const auto pair = [](std::uint64_t paper, const job::RunResult& r, const char* statistic) {
         return fmt::format("{} / {}", paper, r.statistic(statistic));
       };
       out.rows.push_back({p.shape(), context_text(p.context), fmt::to_string(p.emb),
@@ -190,7 +191,7 @@ Section partitions(const LeanStudy& s) {
   return out;
 }
 
-// Both memories side by side.
+// Comparison of both memories.
 Section memories(const LeanStudy& s) {
   Section out{
       "Ideal memory and real memory",
@@ -284,7 +285,7 @@ Report lean_report(const LeanStudy& s) {
   r.cells = {{"speedup", "mean", "flash2", kPaperOverFlash2, mean(s, over, &LeanPoint::flash2)},
              {"speedup", "mean", "flash-decoding", kPaperOverFlashDecoding, mean(s, over, &LeanPoint::flash_decoding)}};
   for (const LeanPoint& p : s.points) {
-    for (const job::Result* run : {&p.lean, &p.flash_decoding, &p.flash2}) {
+    for (const job::RunResult* run : {&p.lean, &p.flash_decoding, &p.flash2}) {
       const auto add = [&](const char* quantity, double ours) {
         r.cells.push_back({quantity, p.network, run->schedule.text, 0, ours});
       };

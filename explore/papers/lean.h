@@ -1,5 +1,5 @@
-// LeanAttention's experiment on its machine: decoding with contexts of 1K to 512K keys, few and many heads, under
-// stream-K, FlashDecoding and FlashAttention-2; and what each limit of a GPU's memory does to what it gains.
+// LeanAttention study on the paper's machine: decoding with contexts of 1K to 512K keys and few or many heads, under
+// stream-K, FlashDecoding and FlashAttention-2. It also evaluates how limits of GPU memory affect the gain.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 namespace attnvp::papers {
 
 struct LeanPoint {
-  std::uint32_t batch = 0, heads = 0, context = 0, emb = 0;  // context 0: batches of different lengths
+  std::uint32_t batch = 0, heads = 0, context = 0, emb = 0;  // context 0: batches have different lengths
   std::string network;                                       // inline shape
-  job::Result lean, flash_decoding, flash2;
+  job::RunResult lean, flash_decoding, flash2;
 
   std::string shape() const;
 };
@@ -22,14 +22,14 @@ struct LeanStudy {
   std::vector<LeanPoint> points;
 
   struct Machine {
-    std::string what;  // is different from the first one
+    std::string what;  // difference from the first machine
     std::vector<std::array<double, 2>>
-        gains{};  // of each shape: FlashDecoding's and FlashAttention-2's cycles over lean's
+        gains{};  // per shape: cycles of FlashDecoding and FlashAttention-2 relative to lean
     double mean(std::size_t over) const;
     double most(std::size_t over) const;
   };
-  Names shapes, contexts;         // of 1K and 4K,
-  std::vector<Machine> machines;  // on which these run
+  Names shapes, contexts;         // with 1K and 4K keys
+  std::vector<Machine> machines;  // machines for these shapes
 };
 
 LeanStudy run_lean_study(const MachineConfig& machine, const Progress& progress);

@@ -1,32 +1,32 @@
-// The MAS-Attention paper: every network with every dataflow on one machine, beside what the paper prints.
+// MAS-Attention study: every network under every dataflow on one machine, compared with the paper's values.
 #pragma once
 
 #include <cstdint>
 
 #include "explore/papers/papers.h"
-#include "platform/config/provenance.h"
+#include "platform/machine/provenance.h"
 
 namespace attnvp::papers {
 
-// The paper's FLAT lies between kFlat and this one.
+// Variant of FLAT without overlap; the paper's FLAT lies between it and kFlat.
 inline const std::string kFlatLockStep = "flat:prefetch=off";
 inline const std::string kMas = "mas";
-// The options that only the paper's tables pin: TileFlow's eight row blocks a head. Every other dataflow is as it is.
+// Options of the paper's tables: eight row blocks per head for TileFlow. Other dataflows are unchanged.
 std::string papers_setting(const std::string& dataflow);
 
 struct MasPaper {
-  Names networks, dataflows;                  // in the tables' order; the last dataflow is mas
-  std::map<Place, double> cycles, energy_pj;  // Tables 2 and 3; the paper's one FLAT stands for both of ours
-  std::map<Place, double> claims;             // what the text states
+  Names networks, dataflows;                 // in table order; the last dataflow is mas
+  std::map<Case, double> cycles, energy_pj;  // Tables 2 and 3; the paper's single FLAT is compared with both variants
+  std::map<Case, double> claims;             // values stated in the text
 
   double claim(const std::string& what, const std::string& of) const { return claim_of(claims, what, of); }
   Names others() const { return {dataflows.begin(), dataflows.end() - 1}; }  // without mas
 };
 MasPaper load_mas_paper();
 
-// A dataflow with no option set, at the best tile sizes that a short search finds.
+// A dataflow with default options and the best tile sizes of a short search.
 struct Best {
-  job::Result result;
+  job::RunResult result;
   std::uint32_t simulations = 0;
 };
 constexpr std::uint32_t kBestBudget = 200;  // simulations
@@ -35,11 +35,11 @@ struct MasStudy {
   MachineConfig machine;
   config::Provenances provenance;  // of the machine's values
   MasPaper paper;
-  Names dataflows;                       // the paper's, and kFlatLockStep
-  std::map<Place, job::Result> results;  // in the paper's setting
-  std::map<Place, Best> best;            // of the paper's dataflows; may be empty
+  Names dataflows;                         // the paper's, and kFlatLockStep
+  std::map<Case, job::RunResult> results;  // in the paper's setting
+  std::map<Case, Best> best;               // for the paper's dataflows; may be empty
 
-  const job::Result& at(const std::string& network, const std::string& dataflow) const {
+  const job::RunResult& at(const std::string& network, const std::string& dataflow) const {
     return results.at({network, dataflow});
   }
   double cycles(const std::string& network, const std::string& dataflow) const {
@@ -61,7 +61,7 @@ void find_best(MasStudy& study, const Progress& progress);
 std::vector<Cell> mas_cells(const MasStudy& study);
 Report mas_report(const MasStudy& study);
 
-// Cycles of one resource alone, all of its instances at full rate, from what a run counted.
+// Cycles of a single resource with all instances at full rate, from the counters of a run.
 struct Terms {
   double mac = 0;   // both matmuls
   double vec = 0;   // softmax
@@ -70,21 +70,21 @@ struct Terms {
   const char* binding() const;  // "MAC", "VEC", "DRAM"
 };
 constexpr double kWordBytes = 2;  // of the DRAM counters
-Terms terms(const job::Result& result, const MachineConfig& machine);
+Terms terms(const job::RunResult& result, const MachineConfig& machine);
 
-// The least cycles that a dataflow's order of work leaves with any tile sizes; of tileflow, which drains its pipeline
-// for every group of heads in L1, with the run's row blocks.
+// Lower bound in cycles for a dataflow's order of operations with any tile sizes. For tileflow, whose pipeline drains
+// per group of heads in L1, with the run's row blocks.
 struct Bound {
   double cycles = 0;
-  std::string text;  // which terms it is made of: "DRAM 1.18 + DRAM 1.97 + DRAM 1.18"
+  std::string text;  // sum of terms: "DRAM 1.18 + DRAM 1.97 + DRAM 1.18"
 };
-Bound bound(const job::Result& result, const MachineConfig& machine);
+Bound bound(const job::RunResult& result, const MachineConfig& machine);
 
-// Whether the machine is the paper's as far as its mas column tells: the longest term on every network. On another one
-// the differences are the machine's, and no reasons are given.
+// True if the mas column agrees with the machine: the longest term on every network. Otherwise no reasons are given,
+// because differences are due to the machine.
 bool is_papers_machine(const MasStudy& study);
 
-// pJ per multiply-accumulate, per score and per byte of Q, K, V and O that come nearest to the mas column of energies.
+// Fit of pJ per multiply-accumulate, per score and per byte of Q, K, V and O to the energies of the mas column.
 struct EnergyFit {
   double mac = 0, score = 0, byte = 0;
 };
@@ -93,53 +93,53 @@ struct EnergyFits {
 };
 EnergyFits fit_energies(const MasStudy& study);
 
-// What is known of a difference: measured quantities in a sentence; "conjecture: " and what would decide it; or
-// "unexplained: " and what was measured of it. Empty unless noteworthy.
+// Explanation of a difference: a sentence with measured quantities, or one that begins with "conjecture: " or
+// "unexplained: ". Empty if the difference is not noteworthy.
 std::string why_cycles(const MasStudy& study, const std::string& network, const std::string& dataflow);
 std::string why_energy(const MasStudy& study, const EnergyFits& fits, const std::string& network,
                        const std::string& dataflow);
-// What the paper's tables and text say against each other or against its machine, one sentence each.
+// Inconsistencies within the paper's tables and text or with its machine, one sentence each.
 Names findings(const MasStudy& study);
 
-// The longest sequences (section 5.5): one head, K and V in steps of tokens.
+// Longest sequences (section 5.5): one head, K and V in steps of kLimitStep tokens.
 constexpr std::uint32_t kLimitStep = 64, kLimitEmb = 64;
-constexpr std::uint32_t kLimitRowsPerCore = 2;  // P_1 runs beside O_0 and beside C_1, which is all a core ever holds
+constexpr std::uint32_t kLimitRowsPerCore = 2;  // P_1 runs beside O_0 and C_1, the maximum per core
 struct Limit {
   std::string dataflow;
   std::uint32_t cores = 0;                                  // per cluster
-  std::uint32_t rows = 0;                                   // query rows of each run
+  std::uint32_t rows = 0;                                   // query rows per run
   std::uint64_t tokens = 0, cycles = 0, l1_peak_bytes = 0;  // of the longest run
-  std::string refused;  // what firmware said to the shortest one that did not run; empty: all ran
+  std::string refused;  // firmware's message for the shortest refused run; empty: all ran
 };
-// On the machine as it is and, where it has more than one core per cluster, with one. A length counts where there are
-// tiles that the machine has room for; the longest one is run.
+// Evaluates the machine and, if a cluster has several cores, its single-core variant. A length is valid if a tiling
+// fits; the longest one is run.
 std::vector<Limit> find_limits(const MachineConfig& machine, const Names& dataflows, const Progress& progress);
 Section limits_section(const MasPaper& paper, const MachineConfig& machine, const std::vector<Limit>& limits);
 
-// The same dataflows on several machines.
+// Results of the same dataflows on several machines.
 struct Machines {
   struct Machine {
     std::string what;
-    std::map<Place, double> cycles;
+    std::map<Case, double> cycles;
     double speedup(const std::string& network, const std::string& dataflow) const {
       return cycles.at({network, dataflow}) / cycles.at({network, kMas});
     }
   };
   std::vector<Machine> machines;
   Names networks, dataflows;  // without mas
-  std::vector<Terms> mas;     // by network, on the first machine
+  std::vector<Terms> mas;     // per network, on the first machine
 
   double mean(const Machine& machine, const std::string& dataflow) const;
 };
-// Figure 5: the NPU core of a tablet, and what the values that had to be assumed decide: as it is, then with one value
+// Figure 5: NPU core of a tablet, and the sensitivity to assumed values: the machine itself, then with one value
 // changed.
 Machines run_davinci(const MasPaper& paper, const Progress& progress);
 std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& study);
-// The paper's ideal memory beside memory as parts have it, on machines that differ in nothing else.
+// The paper's ideal memory and real memories, on machines that are otherwise equal.
 Machines run_memories(const MasPaper& paper, const Progress& progress);
 Section memory_section(const Machines& study);
-// What control costs: firmware that is free but for its bus accesses, and as a program of a RISC-V hart at several
-// clocks. No rows where there is no firmware for RISC-V in this build.
+// Cost of control: native firmware, which takes time only for bus accesses, and RISC-V firmware at several clocks. No
+// rows if the build has no RISC-V firmware.
 Section control_section(const MasPaper& paper, const MachineConfig& machine, const Progress& progress);
 
 }  // namespace attnvp::papers

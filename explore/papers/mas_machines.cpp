@@ -3,15 +3,15 @@
 #include <filesystem>
 
 #include "explore/papers/mas.h"
-#include "models/riscv_processor/program.h"
-#include "platform/config/hardware.h"
+#include "models/control/riscv_processor/program.h"
+#include "platform/machine/hardware.h"
 #include "platform/report/table.h"
 
 namespace attnvp::papers {
 
 namespace {
 
-// Halves and doubles of what is assumed, or derived from what is.
+// Halved and doubled assumed values, and values derived from them.
 const char* const kChanges[] = {"",
                                 "vec.softmax_lane_cycles=4",
                                 "vec.softmax_lane_cycles=16",
@@ -28,13 +28,13 @@ void run_on(const MachineConfig& machine, const std::string& what, Machines& stu
   out.what = what;
   Names dataflows = study.dataflows;
   dataflows.push_back(kMas);
-  for_each_run(machine, study.networks, dataflows, progress, [&](const Place& place, const job::Result& r) {
+  for_each_run(machine, study.networks, dataflows, progress, [&](const Case& place, const job::RunResult& r) {
     out.cycles[place] = static_cast<double>(r.cycles);
     if (first && place.second == kMas) study.mas.push_back(terms(r, machine));
   });
 }
 
-// What no run shows but would settle the difference is said to be a conjecture.
+// An explanation that no run confirms is labelled a conjecture.
 std::string davinci_reason(const Machines& s, const std::string& dataflow, double paper) {
   const double ours = s.mean(s.machines[0], dataflow);
   Names across;
@@ -174,8 +174,8 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
     double clock_hz;  // 0: native
     bool lists = false;
   };
-  std::map<Place, std::uint64_t> native;
-  std::map<Place, Names> longer, counts;
+  std::map<Case, std::uint64_t> native;
+  std::map<Case, Names> longer, counts;
   for (const Control& control : {Control{"native", 0},
                                  {"platform's clock", machine.clock_hz},
                                  {"1 GHz", 1e9},
@@ -189,7 +189,7 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
     m.own<RiscvConfig>() = {};
     if (!is_native) m.own<RiscvConfig>().clock_hz = control.clock_hz;
     if (!is_native) s.columns.emplace_back(control.name);
-    for_each_run(m, paper.networks, paper.dataflows, progress, [&](const Place& place, const job::Result& r) {
+    for_each_run(m, paper.networks, paper.dataflows, progress, [&](const Case& place, const job::RunResult& r) {
       if (is_native) {
         native[place] = r.cycles;
         return;
@@ -212,7 +212,7 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
                    {"instructions", "commands", "instructions per command", "CPI", "list: instructions"});
   for (const std::string& network : paper.networks) {
     for (const std::string& dataflow : paper.dataflows) {
-      const Place place(network, dataflow);
+      const Case place(network, dataflow);
       Names& row = s.rows.emplace_back();
       row = {network, dataflow, fmt::to_string(native.at(place))};
       for (const auto& cells : {longer.at(place), counts.at(place)}) row.insert(row.end(), cells.begin(), cells.end());

@@ -1,5 +1,5 @@
 #include "explore/papers/mas.h"
-#include "platform/config/hardware.h"
+#include "platform/machine/hardware.h"
 #include "platform/report/table.h"
 
 namespace attnvp::papers {
@@ -9,7 +9,7 @@ namespace {
 using Value = std::function<double(const std::string& network, const std::string& dataflow)>;
 using Key = std::function<std::string(const std::string& network, const std::string& dataflow)>;
 
-// How much better mas is than the dataflow: by cycles, the ratio; by energy, per cent saved.
+// Advantage of mas over the dataflow: ratio of cycles; energy saved in per cent.
 double speedup(double other, double mas) { return other / mas; }
 double saving(double other, double mas) { return 100 * (1 - mas / other); }
 
@@ -22,7 +22,7 @@ struct Compared {
 
   std::string schedule(const std::string& d) const { return pinned ? papers_setting(d) : d; }
 
-  // Of every network under every dataflow, and the mean of the rows.
+  // Adds the cells of every network under every dataflow, and the mean of the rows.
   void add_values(const std::string& quantity, const Key& why, std::vector<Cell>& all) const {
     for (const std::string& d : dataflows) {
       for (const std::string& n : s.paper.networks) {
@@ -35,7 +35,7 @@ struct Compared {
     }
   }
 
-  // What mas gains on them; then the mean of the rows, and the paper's own where it prints one.
+  // Adds the gains of mas, the mean of the rows, and the paper's mean if printed.
   void add_gains(const std::string& quantity, const char* claim, double (*gain)(double, double),
                  std::vector<Cell>& all) const {
     for (const std::string& d : dataflows) {
@@ -45,7 +45,7 @@ struct Compared {
         all.push_back({quantity, n, d, gain(paper(n, d), paper(n, kMas)), gain(ours(n, d), ours(n, kMas)), "",
                        schedule(d), key.empty() ? calibrated(n, kMas) : key});
       }
-      // A saving may be nothing or less, of which there is no geometric mean: the mean ratio's saving instead.
+      // Savings may be zero or negative, so the saving of the geometric mean ratio is used instead of their mean.
       const auto mean_of = [&](const Value& of) {
         return gain(geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d) / of(n, kMas); }), 1);
       };
@@ -60,10 +60,10 @@ const char* calibration_mark(const Cell& c) { return c.calibrated.empty() ? "" :
 std::string millions(double x) { return fmt::format("{:.3f}", x / 1e6); }
 std::string one_decimal_percent(double percent) { return fmt::format("{:.1f}%", percent); }
 
-// Networks down, dataflows across; `cell` writes paper and ours.
+// Networks down, dataflows across; `cell` formats paper and ours.
 Section grid(const MasStudy& s, const std::vector<Cell>& all, const std::string& quantity, const Names& dataflows,
              const std::function<std::string(const Cell&)>& cell) {
-  const std::map<Place, Cell> cells = cells_of(all, quantity);
+  const std::map<Case, Cell> cells = cells_of(all, quantity);
   Names networks = s.paper.networks;
   networks.emplace_back("geomean");
   if (cells.count({"geomean_printed", dataflows.front()}) > 0) networks.emplace_back("geomean_printed");
@@ -115,9 +115,9 @@ Section gain_table(const MasStudy& s, const std::vector<Cell>& all, bool energy)
   return t;
 }
 
-// Cycles and what mas gains, in one cell.
+// Cycles and gain of mas in one cell.
 Section best_table(const MasStudy& s, const std::vector<Cell>& all) {
-  const std::map<Place, Cell> speedups = cells_of(all, "best_speedup"), savings = cells_of(all, "best_saving_percent");
+  const std::map<Case, Cell> speedups = cells_of(all, "best_speedup"), savings = cells_of(all, "best_saving_percent");
   std::uint32_t simulations = 0;
   for (const auto& [place, best] : s.best) simulations += best.simulations;
   Section t = grid(s, all, "best_cycles", s.paper.dataflows, [&](const Cell& c) {
@@ -126,7 +126,7 @@ Section best_table(const MasStudy& s, const std::vector<Cell>& all) {
     return fmt::format("{}  {}  {:>5}", millions(c.ours), times(gain->second.ours),
                        one_decimal_percent(savings.at({c.network, c.dataflow}).ours));
   });
-  t.notes.clear();  // nothing of the paper's is in these cells
+  t.notes.clear();  // these cells have no values of the paper
   t.title = "Each dataflow at its best";
   t.lead = fmt::format(
       "No option is set, TileFlow's row blocks neither. From the tile sizes that a run chooses by itself on, one "
@@ -180,7 +180,7 @@ Section breakdown_table(const MasStudy& s) {
           fmt::join(names, ", ")),
       {"network"}};
   t.grid(s.paper.networks, s.paper.dataflows, [&](const std::string& network, const std::string& dataflow) {
-    const job::Result& r = s.at(network, dataflow);
+    const job::RunResult& r = s.at(network, dataflow);
     std::string cell;
     for (const std::string& part : parts) cell += fmt::format("{:.3f}  ", r.energy_pj(part) / 1e9);
     return fmt::format("{}= {:.3f}", cell, r.total_energy_pj() / 1e9);
@@ -197,8 +197,8 @@ Section dram_table(const MasStudy& s) {
        "L1 in use, mas"}};
   bool reloads = false;
   for (const std::string& network : s.paper.networks) {
-    const job::Result &flat = s.at(network, kFlat), &mas = s.at(network, kMas);
-    const auto bytes = [](const job::Result& r, const char* counter) {
+    const job::RunResult &flat = s.at(network, kFlat), &mas = s.at(network, kMas);
+    const auto bytes = [](const job::RunResult& r, const char* counter) {
       return static_cast<double>(r.sum("dram", counter)) * kWordBytes;
     };
     const double stated = s.paper.claim("reads", network), ours = bytes(mas, "read_words") / bytes(flat, "read_words");
@@ -261,7 +261,7 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
                   [&s](const std::string& n, const std::string& d) { return s.paper_energy_pj(n, d); },
                   [&s](const std::string& n, const std::string& d) { return s.energy_pj(n, d); },
                   by_energy};
-  // flat's reason speaks of both of its variants.
+  // flat's reason covers both of its variants.
   cycles.add_values(
       "cycles",
       [&s](const std::string& n, const std::string& d) { return d == kFlatLockStep ? "" : why_cycles(s, n, d); }, all);

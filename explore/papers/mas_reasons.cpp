@@ -1,4 +1,4 @@
-// Why ours and the paper's differ, from what the runs counted, and what the paper says against itself.
+// Reasons for differences from the paper, derived from counters, and inconsistencies within the paper.
 
 #include <Eigen/Dense>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 double bytes_per_cycle(const MachineConfig& m) { return m.dram.bytes_per_second / m.clock_hz; }
 
-// Phases follow one another; within a phase the longest term counts.
+// Sequential phases; the longest term of a phase determines its cycles.
 Bound phases(const std::vector<Terms>& all) {
   Bound bound;
   for (const Terms& phase : all) {
@@ -21,7 +21,7 @@ Bound phases(const std::vector<Terms>& all) {
   return bound;
 }
 
-constexpr double kPrinted = 0.0005e6;  // the paper's cycles are rounded to this
+constexpr double kPrinted = 0.0005e6;  // rounding of the paper's cycles
 
 std::string share(double ratio) { return fmt::format("{:.1f}%", 100 * std::abs(ratio - 1)); }
 
@@ -39,9 +39,8 @@ std::string why_flat(const MasStudy& s, const std::string& network, double paper
                      share(paper / one_by_one.cycles), one_by_one.text);
 }
 
-// The paper's entry as a pipeline that is filled and drained per head: (T + 2) / T of the matmuls for T row
-// blocks.
-std::string why_tileflow(const job::Result& r, const MachineConfig& machine, double paper, const Bound& least) {
+// Estimates the paper's entry as a pipeline that drains per head: (T + 2) / T of the matmuls for T row blocks.
+std::string why_tileflow(const job::RunResult& r, const MachineConfig& machine, double paper, const Bound& least) {
   const double mac = terms(r, machine).mac;
   return fmt::format(
       "unexplained: the paper's entry is {} above what the machine needs in this setting ({}), ours {}; a pipeline "
@@ -50,40 +49,40 @@ std::string why_tileflow(const job::Result& r, const MachineConfig& machine, dou
       2 * mac / (paper - mac));
 }
 
-double l1_words(const job::Result& r) {
+double l1_words(const job::RunResult& r) {
   return static_cast<double>(r.sum("l1", "read_words") + r.sum("l1", "write_words"));
 }
-double l1_words_per_mac(const job::Result& r) { return l1_words(r) / static_cast<double>(r.sum("mac", "macs")); }
+double l1_words_per_mac(const job::RunResult& r) { return l1_words(r) / static_cast<double>(r.sum("mac", "macs")); }
 
-bool fills_l0_tiles(const job::Result& r) { return r.network.seq_kv % r.schedule.tiling["n0"] == 0; }
+bool fills_l0_tiles(const job::RunResult& r) { return r.network.extents().seq_kv % r.schedule.tiling["n0"] == 0; }
 
-// A network with as much per head, of the nearest length, whose rows are whole L0 sub-tiles; nullptr: there
-// is none.
-const job::Result* even_like(const MasStudy& s, const job::Result& r) {
-  const job::Result* best = nullptr;
-  const auto distance = [&r](const job::Result& other) {
-    return std::abs(1.0 * other.network.seq_kv - r.network.seq_kv);
+// The network with equal work per head and the nearest length whose rows are whole L0 sub-tiles; nullptr if there is
+// none.
+const job::RunResult* even_like(const MasStudy& s, const job::RunResult& r) {
+  const job::RunResult* best = nullptr;
+  const auto distance = [&r](const job::RunResult& other) {
+    return std::abs(1.0 * other.network.extents().seq_kv - r.network.extents().seq_kv);
   };
   for (const std::string& name : s.paper.networks) {
-    const job::Result& other = s.at(name, r.schedule.text);
-    if (other.network.emb != r.network.emb || !fills_l0_tiles(other)) continue;
+    const job::RunResult& other = s.at(name, r.schedule.text);
+    if (other.network.extents().emb != r.network.extents().emb || !fills_l0_tiles(other)) continue;
     if (best == nullptr || distance(other) < distance(*best)) best = &other;
   }
   return best;
 }
 
-// Against the paper's mas: the energy of the work itself.
+// Difference from the paper's mas: energy of the operations themselves.
 std::string why_mas_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network) {
-  const job::Result& r = s.at(network, kMas);
+  const job::RunResult& r = s.at(network, kMas);
   const double ratio = r.total_energy_pj() / s.paper_energy_pj(network, kMas);
-  const job::Result* even = fills_l0_tiles(r) ? nullptr : even_like(s, r);
+  const job::RunResult* even = fills_l0_tiles(r) ? nullptr : even_like(s, r);
   if (ratio > 1 && even != nullptr) {
     return fmt::format(
         "{} tokens are {:.2f} L0 sub-tiles of {}: {:.0f} L1 accesses per 1000 multiply-accumulates, {:.0f} on {}, "
         "where the ratio is {:.2f}",
-        r.network.seq_kv, 1.0 * r.network.seq_kv / r.schedule.tiling["n0"], r.schedule.tiling["n0"],
-        1000 * l1_words_per_mac(r), 1000 * l1_words_per_mac(*even), even->network.name,
-        even->total_energy_pj() / s.paper_energy_pj(even->network.name, kMas));
+        r.network.extents().seq_kv, 1.0 * r.network.extents().seq_kv / r.schedule.tiling["n0"], r.schedule.tiling["n0"],
+        1000 * l1_words_per_mac(r), 1000 * l1_words_per_mac(*even), even->network.name(),
+        even->total_energy_pj() / s.paper_energy_pj(even->network.name(), kMas));
   }
   return fmt::format(
       "unexplained: of mas, ours fits {:.1f} pJ a multiply-accumulate, {:.0f} a score and {:.0f} a byte, the paper "
@@ -99,7 +98,7 @@ std::pair<double, double> range(const MasStudy& s, const std::function<double(co
   return all;
 }
 
-// What the last row of a table says against the mean of its rows.
+// Compares a table's printed mean with the mean of its rows.
 std::string printed_means(const MasStudy& s, const std::string& claim) {
   Names printed, of_rows;
   for (const std::string& dataflow : s.paper.dataflows) {
@@ -117,7 +116,7 @@ std::string printed_means(const MasStudy& s, const std::string& claim) {
                      same ? "" : fmt::format(" ({})", fmt::join(of_rows, ", ")));
 }
 
-// Running MAC, VEC and DRAM side by side instead of in turn gains at most their sum over the longest.
+// Overlap of MAC, VEC and DRAM gains at most their sum divided by the longest.
 std::string beyond_overlap(const MasStudy& s) {
   Names beyond;
   for (const std::string& network : s.paper.networks) {
@@ -133,7 +132,7 @@ std::string beyond_overlap(const MasStudy& s) {
       fmt::join(beyond, ", "));
 }
 
-// Section 5 states a range over Layer-Wise that its own column does not have.
+// Section 5 states a range over Layer-Wise that differs from its own column.
 std::string stated_ranges(const MasStudy& s) {
   const auto [least_x, most_x] =
       range(s, [&s](const std::string& n) { return s.paper_cycles(n, "layerwise") / s.paper_cycles(n, kMas); });
@@ -199,7 +198,7 @@ const char* Terms::binding() const {
   return vec >= dram ? "VEC" : "DRAM";
 }
 
-Terms terms(const job::Result& r, const MachineConfig& m) {
+Terms terms(const job::RunResult& r, const MachineConfig& m) {
   const double cores = static_cast<double>(m.clusters) * m.cores;
   Terms t;
   t.mac = static_cast<double>(r.sum("mac", "macs")) / (cores * m.mac.rows * m.mac.columns);
@@ -209,15 +208,15 @@ Terms terms(const job::Result& r, const MachineConfig& m) {
   return t;
 }
 
-Bound bound(const job::Result& r, const MachineConfig& m) {
+Bound bound(const job::RunResult& r, const MachineConfig& m) {
   const Terms t = terms(r, m);
-  const config::Network& n = r.network;
+  const workload::Attention& n = r.network.attention();
   const std::string& dataflow = r.schedule.dataflow;
-  // Q with K, or V with O, over DRAM; what is left of the traffic are the scores.
+  // DRAM cycles of Q and K, or of V and O; the remaining traffic is scores.
   const double pair = kWordBytes * n.batch * n.heads * (1.0 * n.seq_q + n.seq_kv) * n.emb / bytes_per_cycle(m);
   const double scores = std::max(0.0, t.dram - 2 * pair);
   if (dataflow == "layerwise") {
-    const double one_way = scores / 4;  // C and P, out and in
+    const double one_way = scores / 4;  // C and P, stored and loaded
     const Terms matmul{t.mac / 2, 0, pair + one_way};
     return phases({matmul, {0, t.vec, 2 * one_way}, matmul});
   }
@@ -256,13 +255,13 @@ EnergyFits fit_energies(const MasStudy& s) {
   Eigen::VectorXd ours(rows), paper(rows);
   for (Eigen::Index i = 0; i < rows; ++i) {
     const std::string& name = s.paper.networks[static_cast<std::size_t>(i)];
-    const config::Network& n = s.at(name, kMas).network;
+    const workload::Attention& n = s.at(name, kMas).network.attention();
     const double heads = 1.0 * n.batch * n.heads, scores = heads * n.seq_q * n.seq_kv;
     work.row(i) << 2 * scores * n.emb, scores, 2 * 2 * heads * (1.0 * n.seq_q + n.seq_kv) * n.emb;
     ours[i] = s.energy_pj(name, kMas);
     paper[i] = s.paper_energy_pj(name, kMas);
   }
-  // Least squares of the relative error, as the rows' sizes differ by a factor of 30.
+  // Least squares of the relative error, because row sizes differ by a factor of 30.
   const auto solve = [&work](const Eigen::VectorXd& energy) {
     const Eigen::VectorXd weight = energy.cwiseInverse();
     const Eigen::MatrixXd weighted = weight.asDiagonal() * work;
@@ -294,15 +293,15 @@ std::string why_energy(const MasStudy& s, const EnergyFits& fits, const std::str
                        const std::string& dataflow) {
   const double paper = s.paper_energy_pj(network, dataflow), ours = s.energy_pj(network, dataflow);
   if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
-  // ours/paper is what mas has of it already, times what the dataflow adds.
+  // ours / paper is the factor of mas times the factor that the dataflow adds.
   const double paper_mas = s.paper_energy_pj(network, kMas), ours_mas = s.energy_pj(network, kMas);
   const double common = ours_mas / paper_mas, added = (ours / ours_mas) / (paper / paper_mas);
   if (std::abs(std::log(common)) >= std::abs(std::log(added))) return why_mas_energy(s, fits, network);
 
-  const job::Result& mas = s.at(network, kMas);
+  const job::RunResult& mas = s.at(network, kMas);
   const double more_paper = paper - paper_mas, more_ours = ours - ours_mas;
   const double accesses = (more_paper - more_ours) / (mas.energy_pj("l1") / l1_words(mas));
-  const job::Result& r = s.at(network, dataflow);
+  const job::RunResult& r = s.at(network, dataflow);
   const std::string ours_text =
       fmt::format("ours adds {:.2f} to mas, {:.2f} of it in L1 ({:+.0f} M accesses) and {:.2f} in DRAM",
                   more_ours / 1e9, (r.energy_pj("l1") - mas.energy_pj("l1")) / 1e9, (l1_words(r) - l1_words(mas)) / 1e6,

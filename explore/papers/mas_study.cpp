@@ -1,19 +1,19 @@
 #include "explore/papers/mas.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
 #include "platform/report/table.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::papers {
 
 namespace {
 
-// A table of networks x dataflows; the first one read says which there are.
-std::map<Place, double> read_cells(const std::string& name, double unit, MasPaper& paper) {
+// Reads a table of networks x dataflows; the first table defines both lists.
+std::map<Case, double> read_cells(const std::string& name, double unit, MasPaper& paper) {
   const std::vector<config::CsvLine> lines = read_table(name);
   const Names dataflows(lines[0].cells.begin() + 1, lines[0].cells.end());
   Names networks;
-  std::map<Place, double> cells;
+  std::map<Case, double> cells;
   for (std::size_t row = 1; row < lines.size(); ++row) {
     networks.push_back(lines[row].cells[0]);
     for (std::size_t c = 0; c < dataflows.size(); ++c) {
@@ -28,13 +28,13 @@ std::map<Place, double> read_cells(const std::string& name, double unit, MasPape
   return cells;
 }
 
-// In steps: doubling up to the first refusal, then halving the gap.
+// Doubles the length (in steps) up to the first refusal, then bisects.
 Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
-  constexpr std::uint32_t kMost = 4194304 / kLimitStep;  // what the platform takes
+  constexpr std::uint32_t kMost = 4194304 / kLimitStep;  // maximum of the platform
   const job::Schedule schedule = job::parse_dataflow(dataflow);
   Limit limit{dataflow, machine.cores, kLimitRowsPerCore * machine.cores * machine.clusters, 0, 0, 0, {}};
   const auto layer = [&](std::uint32_t steps) {
-    config::Network network;
+    workload::Attention network;
     network.heads = 1;
     network.seq_q = limit.rows;
     network.seq_kv = steps * kLimitStep;
@@ -43,12 +43,12 @@ Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
     return network;
   };
   std::uint32_t runs = 0, refused = kMost + 1;
-  // Whether there are any tiles for it that the machine has room for.
+  // True if some tiling fits the machine.
   const auto attempt = [&](std::uint32_t steps) {
     try {
       explore::first_fit(machine, layer(steps), schedule);
       runs = steps;
-    } catch (const std::runtime_error& e) {  // of the firmware or the configuration
+    } catch (const std::runtime_error& e) {  // of firmware or configuration
       static const std::string kSpeaker = "firmware: ";
       const std::string why = e.what();
       const std::size_t at = why.find(kSpeaker);
@@ -59,8 +59,8 @@ Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
   for (std::uint32_t steps = 1; refused > kMost && runs < kMost; steps = std::min(2 * steps, kMost)) attempt(steps);
   while (refused - runs > 1 && runs < kMost) attempt(runs + (refused - runs) / 2);
   if (runs == 0) return limit;
-  const job::Result result = timing_runner(machine).run(layer(runs), schedule);
-  limit.tokens = result.network.seq_kv;
+  const job::RunResult result = timing_runner(machine).run(layer(runs), schedule);
+  limit.tokens = result.network.extents().seq_kv;
   limit.cycles = result.cycles;
   limit.l1_peak_bytes = result.max("l1", "peak_bytes");
   return limit;
@@ -89,15 +89,15 @@ MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& 
   }
   explore::TunedRunner runner(machine, config::load_energy(machine.energy), full_data);
   for (const std::string& name : study.paper.networks) {
-    const config::Network network = config::load_network(name);
+    const workload::Workload network = workload::load(name);
     job::Tensors tensors;
     if (full_data) tensors = job::random_tensors(network, 1);
     for (const std::string& dataflow : study.dataflows) {
       progress(name + " with " + dataflow);
       const job::Schedule schedule = job::parse_dataflow(papers_setting(dataflow));
-      job::Result result = runner.run(network, schedule, full_data ? &tensors : nullptr);
+      job::RunResult result = runner.run(network, schedule, full_data ? &tensors : nullptr);
       result.output = {};
-      study.results.emplace(Place(name, dataflow), std::move(result));
+      study.results.emplace(Case(name, dataflow), std::move(result));
     }
   }
   return study;
@@ -108,7 +108,7 @@ void find_best(MasStudy& study, const Progress& progress) {
   for (const std::string& network : study.paper.networks) {
     for (const std::string& dataflow : study.paper.dataflows) {
       progress(network + " with " + dataflow + " at its best");
-      const explore::Problem problem{study.machine, config::load_network(network), job::parse_dataflow(dataflow),
+      const explore::Problem problem{study.machine, workload::load(network), job::parse_dataflow(dataflow),
                                      config::load_energy(study.machine.energy)};
       explore::TuningOptions options;
       options.evaluations = kBestBudget;

@@ -1,12 +1,12 @@
 #include <cmath>
 
 #include "explore/papers/papers.h"
-#include "platform/config/catalog.h"
-#include "platform/config/energy.h"
-#include "platform/config/network.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/energy.h"
 #include "platform/report/csv.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::papers {
 
@@ -16,7 +16,7 @@ bool is_text(const Section& s, std::size_t column) {
   return column < s.left || (s.text_last && column + 1 == s.columns.size());
 }
 
-// Lines of at most 118 characters; those after the first are indented.
+// Wraps at 118 characters; lines after the first are indented.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& indent) {
   std::string out = first;
   std::size_t column = first.size();
@@ -43,10 +43,10 @@ nlohmann::ordered_json or_null(bool is_null, nlohmann::ordered_json value) {
 
 }  // namespace
 
-std::map<Place, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity) {
-  std::map<Place, Cell> cells;
+std::map<Case, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity) {
+  std::map<Case, Cell> cells;
   for (const Cell& c : all) {
-    if (c.quantity == quantity) cells.emplace(Place(c.network, c.dataflow), c);
+    if (c.quantity == quantity) cells.emplace(Case(c.network, c.dataflow), c);
   }
   return cells;
 }
@@ -64,7 +64,7 @@ void Section::grid(const Names& down, const Names& across,
 
 Section pivot(const std::vector<Cell>& all, const std::string& quantity, const Names& networks, const Names& dataflows,
               const std::function<std::string(const Cell&)>& cell) {
-  const std::map<Place, Cell> cells = cells_of(all, quantity);
+  const std::map<Case, Cell> cells = cells_of(all, quantity);
   Section section;
   section.columns = {"network"};
   section.grid(networks, dataflows, [&](const std::string& network, const std::string& dataflow) {
@@ -157,10 +157,10 @@ std::vector<config::CsvLine> read_table(const std::string& name) {
   return config::read_csv_table(config::config_root() + "/paper/" + name);
 }
 
-std::map<Place, double> read_claims(const std::string& name) {
+std::map<Case, double> read_claims(const std::string& name) {
   const std::vector<config::CsvLine> lines = read_table(name);
   if (lines[0].cells.size() != 3) config::fail(lines[0].origin, "claim, of and value are the columns allowed");
-  std::map<Place, double> claims;
+  std::map<Case, double> claims;
   for (std::size_t row = 1; row < lines.size(); ++row) {
     claims[{lines[row].cells[0], lines[row].cells[1]}] = config::positive_number(lines[row], 2);
   }
@@ -180,12 +180,12 @@ explore::TunedRunner timing_runner(const MachineConfig& machine) {
 }
 
 void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows, const Progress& progress,
-                  const std::function<void(const Place&, const job::Result&)>& see) {
+                  const std::function<void(const Case&, const job::RunResult&)>& see) {
   explore::TunedRunner runner = timing_runner(machine);
   for (const std::string& network : networks) {
     for (const std::string& dataflow : dataflows) {
       progress(fmt::format("{} with {} on {}", network, dataflow, machine.name));
-      see({network, dataflow}, runner.run(config::load_network(network), job::parse_dataflow(dataflow)));
+      see({network, dataflow}, runner.run(workload::load(network), job::parse_dataflow(dataflow)));
     }
   }
 }

@@ -1,7 +1,7 @@
-// `attnvp reproduce`: the papers' experiments on this platform. A paper is a study, which runs them, and a report:
-// cells (a number of ours, beside the paper's where it prints one) and sections of text and tables. Text, page, JSON
-// and CSV are written from the report alone, by one writer. None depends on the host or on the data mode, but for
-// JSON's "golden". What the papers print is under configs/paper.
+// Studies of `attnvp reproduce`: the papers' experiments on this platform. A study runs the experiments; its report has
+// cells (our number and, if printed, the paper's) and sections of text and tables. Text, page, JSON and CSV are written
+// from the report. They do not depend on host or data mode, except for "golden" in JSON. The papers' values are under
+// configs/paper.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,45 +15,46 @@
 #include <vector>
 
 #include "explore/tuning/tuned_runner.h"
-#include "platform/config/csv.h"
+#include "platform/machine/csv.h"
 
 namespace attnvp::papers {
 
-// A number of ours and where it comes from.
+// A number with its origin.
 struct Cell {
-  std::string quantity;  // "cycles", "speedup", "energy_pj", "saving_percent"; "best_..." of dataflows at their best
-  std::string network;   // or "geomean" of the rows, or "geomean_printed"
+  // "cycles", "speedup", "energy_pj" or "saving_percent"; prefix "best_" for dataflows with best tiling.
+  std::string quantity;
+  std::string network;  // or "geomean" of the rows, or "geomean_printed"
   std::string dataflow;
-  double paper = 0, ours = 0;   // paper 0: it prints none
-  std::string why = {};         // where they differ noteworthily in cycles or energy
-  std::string schedule = {};    // the dataflow with its options, where it is not `dataflow`
-  std::string calibrated = {};  // the machine's key that was fitted to the paper's cell, which is then no prediction
+  double paper = 0, ours = 0;   // paper 0: not printed
+  std::string why = {};         // reason of a noteworthy difference in cycles or energy
+  std::string schedule = {};    // the dataflow with its options, if different from `dataflow`
+  std::string calibrated = {};  // machine key that was calibrated with this cell, which is then not a prediction
 
   double ratio() const { return ours / paper; }
 };
-inline const std::string kFlat = "flat";  // what several papers compare with
+inline const std::string kFlat = "flat";  // reference dataflow of several papers
 using Names = std::vector<std::string>;
-using Place = std::pair<std::string, std::string>;  // network (or claim) and dataflow
-std::map<Place, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity);
+using Case = std::pair<std::string, std::string>;  // network (or claim) and dataflow
+std::map<Case, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity);
 
-constexpr double kNoteworthy = 0.10;  // differences above this get a reason
+constexpr double kNoteworthy = 0.10;  // relative difference above which a reason is given
 bool noteworthy(double ratio);
 
 struct Section {
   std::string title = {};
-  std::string lead = {};   // what the table shows
+  std::string lead = {};   // description of the table
   Names columns = {};      // none: no table
-  std::size_t left = 1;    // columns of text, the first ones; the others are numbers
-  bool text_last = false;  // the last column is text as well
+  std::size_t left = 1;    // number of leading text columns; the others are numbers
+  bool text_last = false;  // the last column is also text
   std::vector<Names> rows = {};
-  Names notes = {};         // a list below the table
-  std::string figure = {};  // its file, in Markdown, above all that
+  Names notes = {};         // list below the table
+  std::string figure = {};  // file name in Markdown, above the section
 
-  // Titles of all columns behind the first, cells of all rows: rows down, columns across.
+  // Sets the column titles after the first and all cells: rows `down`, columns `across`.
   void grid(const Names& down, const Names& across,
             const std::function<std::string(const std::string& row, const std::string& column)>& cell);
 };
-// The cells of a quantity: networks down, dataflows across; empty where there is none.
+// Table of a quantity: networks down, dataflows across; missing cells are empty.
 Section pivot(const std::vector<Cell>& all, const std::string& quantity, const Names& networks, const Names& dataflows,
               const std::function<std::string(const Cell&)>& cell);
 std::string to_text(const Section& section);
@@ -61,14 +62,14 @@ std::string to_markdown(const Section& section);
 
 struct Report {
   std::string heading, closing;  // of the text
-  std::string preamble;          // of the page: title and what it is
+  std::string preamble;          // of the page: title and introduction
   Names hardware;
   std::vector<Section> sections;
   std::vector<Cell> cells;
-  std::size_t checked = 0;  // runs that had a golden check,
-  Names failures;           // and what failed
+  std::size_t checked = 0;  // runs with a golden check
+  Names failures;           // failed checks
   struct Plot {
-    std::string suffix, svg;  // NAME-SUFFIX.svg beside NAME.md
+    std::string suffix, svg;  // NAME-SUFFIX.svg next to NAME.md
   };
   std::vector<Plot> plots;
 };
@@ -77,20 +78,20 @@ std::string to_markdown(const Report& report);
 std::string to_json(const Report& report);
 std::string to_csv(const Report& report);
 
-using Progress = std::function<void(const std::string& what)>;  // hears of each run before it starts
+using Progress = std::function<void(const std::string& what)>;  // called before each run
 
-// The papers. Throw config::ConfigError and job::RunError. mas: `full_data` golden-checks every run; `all` searches the
-// longest sequences and runs control, too. streaming: the page's plots are STEM-SUFFIX.svg.
+// Reports of the papers; throw config::ConfigError and job::RunError. mas: `full_data` enables the golden check of
+// every run; `all` adds the longest sequences and the control study. streaming: plots are STEM-SUFFIX.svg.
 Report mas(const std::string& hardware, bool full_data, bool all, const Progress& progress);
 Report fusemax(std::uint32_t longest, const Progress& progress);
 Report lean(const std::string& hardware, const Progress& progress);
 Report streaming(std::uint32_t longest, const std::string& stem, const Progress& progress);
 
-// A table under configs/paper; the first line holds the names. Throws config::ConfigError with file and line.
+// A table under configs/paper; the first line has the column names. Throws config::ConfigError with file and line.
 std::vector<config::CsvLine> read_table(const std::string& name);
-// A table of claim, of and value.
-std::map<Place, double> read_claims(const std::string& name);
-inline double claim_of(const std::map<Place, double>& claims, const std::string& what, const std::string& of) {
+// A table with the columns claim, of and value.
+std::map<Case, double> read_claims(const std::string& name);
+inline double claim_of(const std::map<Case, double>& claims, const std::string& what, const std::string& of) {
   const auto found = claims.find({what, of});
   return found == claims.end() ? 0 : found->second;
 }
@@ -98,10 +99,10 @@ inline double claim_of(const std::map<Place, double>& claims, const std::string&
 std::string times(double ratio);  // "1.73x"
 double geometric_mean(const Names& networks, const std::function<double(const std::string&)>& value);
 
-// In timing mode, with energies of its own table.
+// In timing mode, with the machine's energy table.
 explore::TunedRunner timing_runner(const MachineConfig& machine);
-// Every network under every dataflow on a machine.
+// Runs every network under every dataflow on a machine.
 void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows, const Progress& progress,
-                  const std::function<void(const Place&, const job::Result&)>& see);
+                  const std::function<void(const Case&, const job::RunResult&)>& see);
 
 }  // namespace attnvp::papers

@@ -2,7 +2,7 @@
 
 #include "explore/plot/svg.h"
 #include "platform/report/table.h"
-#include "platform/stream/graph_file.h"
+#include "platform/streaming/graph_file.h"
 
 namespace attnvp::papers {
 
@@ -18,13 +18,13 @@ std::size_t long_channel(const stream::Graph& graph) {
   throw config::ConfigError(fmt::format("graph '{}' has no channel 'long'", graph.name));
 }
 
-// The naive graph with another depth of its long FIFO at each run.
+// Runs of the naive graph with different depths of its long FIFO.
 class DepthSweep {
  public:
   explicit DepthSweep(const stream::Graph& graph)
       : channel_(long_channel(graph)), runner_(graph, config::load_energy(graph.energy), 1) {}
 
-  stream::Result run(std::uint64_t depth, bool explain = false) {
+  stream::StreamResult run(std::uint64_t depth, bool explain = false) {
     stream::Runner::Options options;
     options.check_golden = false;
     options.explain = explain;
@@ -32,7 +32,7 @@ class DepthSweep {
     return runner_.run(options);
   }
   std::uint64_t smallest_that_runs() {
-    const stream::Result result = run(1, true);
+    const stream::StreamResult result = run(1, true);
     return result.deadlocked ? result.deadlock.freed_by.at(0).second : 1;
   }
 
@@ -66,8 +66,8 @@ std::string beside(std::uint64_t ours, std::uint64_t paper) {
   return fmt::format("{} ({:+})", with_commas(paper), static_cast<std::int64_t>(paper - ours));
 }
 
-// The channel other than a source's that holds most.
-std::string deepest(const stream::Result& r) {
+// The fullest channel that does not start at a source.
+std::string deepest(const stream::StreamResult& r) {
   std::size_t best = SIZE_MAX;
   for (std::size_t c = 0; c < r.channels.size(); ++c) {
     if (r.graph.nodes[r.graph.channels[c].from].operation->kind == stream::Kind::kSource) continue;
@@ -172,7 +172,7 @@ Section memory(const StreamingStudy& s) {
   for (const StreamingPoint* naive : s.of(kNaive)) {
     Names row{with_commas(naive->n)};
     for (const std::string& graph : kGraphs) {
-      const stream::Result& r = s.at(graph, naive->n).result;
+      const stream::StreamResult& r = s.at(graph, naive->n).result;
       row.push_back(with_commas(r.intermediate_bytes()));
       row.push_back(deepest(r));
     }
@@ -292,7 +292,7 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progre
   {
     DepthSweep sweep(stream::load_graph(kNaive, study.sweep_n, 1));
     for (std::uint64_t depth = study.sweep_n - kSweepBelow; depth <= study.sweep_n + kSweepAbove; ++depth) {
-      const stream::Result result = sweep.run(depth);
+      const stream::StreamResult result = sweep.run(depth);
       study.sweep.push_back({depth, result.deadlocked, result.cycles, paper_depths[depth]});
     }
   }

@@ -1,8 +1,8 @@
-// The Streaming SDPA paper's experiments: streaming graphs over sequence lengths and over depths of the long FIFO.
+// Streaming SDPA study: streaming graphs over sequence lengths and over depths of the long FIFO.
 #pragma once
 
 #include "explore/papers/papers.h"
-#include "platform/stream/stream_run.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::papers {
 
@@ -11,8 +11,8 @@ inline const std::string kNaive = "naive", kMemoryFree = "memory-free", kSafeSof
 struct StreamingPoint {
   std::string graph;
   std::uint32_t n = 0;
-  stream::Result result;
-  std::uint64_t paper_cycles = 0;  // 0: the paper has none
+  stream::StreamResult result;
+  std::uint64_t paper_cycles = 0;  // 0: not stated
 };
 
 struct DepthPoint {
@@ -22,18 +22,18 @@ struct DepthPoint {
   std::uint64_t paper_cycles = 0;
 };
 
-// What the naive graph needs of its long FIFO at one N.
+// FIFO depths needed by the naive graph at one N.
 struct Threshold {
   std::uint32_t n = 0;
-  bool unit_times = false;      // every latency and initiation interval is 1
-  std::uint64_t runs_from = 0;  // smallest depth without a deadlock, and its cycles
+  bool unit_times = false;      // all latencies and initiation intervals are 1
+  std::uint64_t runs_from = 0;  // smallest depth without deadlock, and its cycles
   std::uint64_t slowest_cycles = 0;
-  std::uint64_t full_rate_from = 0;  // smallest depth that costs nothing, and the cycles then
+  std::uint64_t full_rate_from = 0;  // smallest depth at full rate, and its cycles
   std::uint64_t full_rate_cycles = 0;
 };
 
 struct StreamingStudy {
-  std::vector<StreamingPoint> points;  // graph by graph, N ascending
+  std::vector<StreamingPoint> points;  // by graph, N ascending
   std::uint32_t sweep_n = 64;
   std::vector<DepthPoint> sweep;  // depth ascending
   std::vector<Threshold> thresholds;
@@ -44,7 +44,7 @@ struct StreamingStudy {
 
 // N = 16, 32, ... up to `longest`. Throws config::ConfigError.
 StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progress);
-// `stem`: of the page's name; its plots are in STEM-SUFFIX.svg.
+// Plots are named STEM-SUFFIX.svg.
 Report streaming_report(const StreamingStudy& study, const std::string& stem);
 
 }  // namespace attnvp::papers

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "platform/text/printable.h"
+#include "platform/base/printable.h"
 
 namespace attnvp::plot {
 
@@ -110,7 +110,7 @@ std::string axes(const Frame& f, const Scale& x, const Scale& y, const TickText&
                            (f.top + f.bottom) / 2, text::escaped_for_html(y_title));
 }
 
-const char* color(std::size_t i) {  // Okabe and Ito's
+const char* color(std::size_t i) {  // palette of Okabe and Ito
   static const char* const kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                         "#e69f00", "#56b4e9", "#8c6d31", "#555555"};
   return kColors[i % std::size(kColors)];
@@ -183,10 +183,10 @@ struct Box {
   double x, y, width, height;
 };
 
-constexpr double kBorder = 2, kTitle = 14;  // around and above what is inside
+constexpr double kBorder = 2, kTitle = 14;  // around and above nested rectangles
 constexpr double kLetter = 7, kLine = 14;   // of a label
 
-// The worst ratio of sides in a row of `sizes` along a side of that length.
+// Worst aspect ratio in a row of `sizes` along a side of length `side`.
 double worst(const std::vector<double>& sizes, double side) {
   double sum = 0, most = 0, least = sizes.front();
   for (const double size : sizes) sum += size, most = std::max(most, size), least = std::min(least, size);

@@ -1,6 +1,5 @@
-// Plots as SVG text: the parts of which they are drawn (scales with ticks, lines, labels, axes), line plots with a
-// legend, and treemaps: rectangles whose areas are shares, nested, each as square as can be (Bruls, Huizing and van
-// Wijk).
+// Plots as SVG text: scales with ticks, lines, labels and axes, line plots with a legend, and squarified treemaps
+// (Bruls, Huizing and van Wijk). Coordinates are in pixels.
 #pragma once
 
 #include <functional>
@@ -10,26 +9,26 @@
 
 namespace attnvp::plot {
 
-// A value's place in pixels.
+// Mapping of values to pixels.
 struct Scale {
   double from = 0, to = 1, pixel_from = 0, pixel_to = 1;
   bool logarithmic = false;
   double operator()(double value) const;
-  std::vector<double> ticks(int about = 5) const;  // round numbers within
+  std::vector<double> ticks(int about = 5) const;  // round numbers in the range
 };
-// Around the values with some room; logarithmic where they span more than a factor of 8.
+// Range of the values with margins; logarithmic if they span more than a factor of 8.
 Scale scale_of(const std::vector<double>& values, double pixel_from, double pixel_to);
 
-// 1, 2 or 5 times a power of ten, so that about `count` steps cover the range.
+// 1, 2 or 5 times a power of ten; about `count` steps cover the range.
 double tick_step(double range, int count = 5);
 
 // anchor: start, middle, end.
 std::string label(double x, double y, const char* anchor, const std::string& text);
 std::string line(double x1, double y1, double x2, double y2, const char* style);
-// One dot per place, as one path: small files.
+// All dots in one path, to reduce the file size.
 std::string dots(const std::vector<std::pair<double, double>>& places, double diameter, const std::string& color);
 
-// "<svg ...>" with a white ground; close with "</svg>\n".
+// "<svg ...>" with a white background; close with "</svg>\n".
 std::string open_svg(double width, double height, const std::string& attributes = "");
 
 struct Frame {
@@ -40,7 +39,7 @@ using TickText = std::function<std::string(double)>;
 std::string axes(const Frame& frame, const Scale& x, const Scale& y, const TickText& x_text, const TickText& y_text,
                  const std::string& x_title, const std::string& y_title);
 
-// Colours that differ for readers who see no red or no green; in turn for i >= 8.
+// Colours for colour-blind readers; repeated for i >= 8.
 const char* color(std::size_t i);
 // 0 to 1, light to dark.
 std::string shade(double share);
@@ -50,7 +49,7 @@ struct Series {
   std::vector<std::pair<double, double>> points;  // left to right
 };
 
-// A vertical line at x, `text` at its top; or, with `to` beyond x, a grey band.
+// Vertical line at x with `text` at its top; a grey band if `to` > x.
 struct Mark {
   double x = 0;
   std::string text;
@@ -63,18 +62,18 @@ struct LinePlot {
   std::vector<Mark> marks;
 };
 
-// A complete SVG file. An axis is logarithmic where its values span much (see scale_of).
+// A complete SVG file. Axes with a large range are logarithmic (scale_of).
 std::string to_svg(const LinePlot& plot);
 
 struct TreeNode {
   std::string name;
-  double size = 0;              // of one without parts; with parts, theirs together
-  std::size_t color = 0;        // of one without parts
+  double size = 0;              // of a leaf; other nodes have the total of their parts
+  std::size_t color = 0;        // of a leaf
   std::vector<TreeNode> parts;  // shown inside
   double total() const;
 };
 
-// SVG elements; a title on each rectangle has its name and size in `unit`.
+// SVG elements; the title of each rectangle has its name and its size in `unit`.
 std::string treemap(const TreeNode& root, double width, double height, const std::string& unit);
 
 }  // namespace attnvp::plot

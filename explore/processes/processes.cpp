@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "platform/job/schedule.h"
+#include "platform/run/schedule.h"
 
 namespace attnvp::explore {
 
@@ -19,7 +19,7 @@ namespace {
 
 struct Child {
   pid_t pid = -1;
-  int from = -1;  // a pipe with a line a piece of work
+  int from = -1;  // pipe with one line per item
   std::string text{};
 };
 
@@ -27,7 +27,7 @@ struct Child {
   throw job::RunError(fmt::format("work cannot be done by processes of its own: {} failed", what));
 }
 
-// What all children write, until all have ended.
+// Reads the output of all children until all have ended.
 void read_all(std::vector<Child>& children, const Progress& progress) {
   std::size_t done = 0, open = children.size();
   std::vector<pollfd> wanted;
@@ -57,7 +57,7 @@ std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
                                       const std::function<std::string(std::size_t)>& work, const Progress& progress) {
   if (jobs == 0) jobs = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t n = std::min<std::size_t>(jobs, count);
-  std::fflush(nullptr);  // or every child writes it again
+  std::fflush(nullptr);  // otherwise every child writes it again
   std::vector<Child> children;
   for (std::size_t k = 0; k < n; ++k) {
     int ends[2];
@@ -76,7 +76,7 @@ std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
       std::fflush(to);
     }
     std::fclose(to);
-    ::_exit(0);  // what the parent registered for its end is not the child's to do
+    ::_exit(0);  // skips the parent's atexit handlers
   }
   std::vector<std::string> lines(count);
   read_all(children, progress);

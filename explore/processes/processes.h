@@ -1,4 +1,4 @@
-// Work in processes of its own: a process holds one simulated machine at a time, and the host has several processors.
+// Parallel work in child processes: a process can hold only one simulated machine at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,8 @@
 
 namespace attnvp::explore {
 
-// What `work(i)` returned for every i below `count`, as a line without its end; empty where the process ended before.
-// `jobs` processes, 0: as many as the host has processors.
-// `progress` is told whenever one more is done.
+// Returns the line (without its end) that `work(i)` returned for every i < `count`; empty if the process died. `jobs`:
+// number of processes, 0: one per processor of the host. `progress` is called after each completed item.
 using Progress = std::function<void(std::size_t done)>;
 std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
                                       const std::function<std::string(std::size_t)>& work,

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <set>
 
-#include "platform/config/catalog.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
-#include "platform/config/words.h"
-#include "platform/job/job.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
+#include "platform/run/job.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::explore {
 
@@ -95,7 +95,7 @@ std::string Range::at(double share) const {
     value = std::round(value / multiple) * multiple;
   } else if (key->type == config::Type::kInteger) {
     value = std::round(value);
-  } else if (value > 0) {  // the nearest number of four digits
+  } else if (value > 0) {  // rounds to four significant digits
     const std::string four = fmt::format("{:.3e}", value);
     value = config::parse_plain_real(four);
   }
@@ -119,7 +119,7 @@ void check_axis_value(const std::string& key, const std::string& text, const Ori
   }
   try {
     if (key == "hardware") config::load_hardware(text);
-    if (key == "network") config::load_network(text);
+    if (key == "network") workload::load(text);
     if (key == "dataflow") job::parse_dataflow(text);
     if (key == "tiling" && text.empty()) throw config::ConfigError("found ''; allowed: default, auto, a name or sizes");
     if (key == "tiling" && text != "auto") job::parse_tiling(text);

@@ -1,4 +1,4 @@
-// One dimension of a sweep: the values of a key, of keys that move together, or a range to take values from.
+// Axis of a sweep: the values of one key, of several coupled keys, or a range of values.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,25 @@
 #include <utility>
 #include <vector>
 
-#include "platform/config/document.h"
-#include "platform/config/schema.h"
+#include "platform/machine/document.h"
+#include "platform/machine/schema.h"
 
 namespace attnvp::explore {
 
-// Numbers from `from` to `to` in the key's base unit, both included.
+// Inclusive range of numbers in the key's base unit.
 struct Range {
   const config::KeyInfo* key = nullptr;
   double from = 0, to = 0;
   bool logarithmic = false;
-  double multiple = 0;       // values are multiples of it; 0: whole numbers, or four digits
-  std::uint32_t points = 0;  // a grid takes so many, evenly spaced; 0: not for grids
-  // The value at a share of the way, 0 to 1, as text that reads back to the same number.
+  double multiple = 0;       // values are multiples of it; 0: integers, or four significant digits
+  std::uint32_t points = 0;  // evenly spaced values of a grid; 0: not allowed in grids
+  // Text of the value at `share` (0 to 1) of the range; it parses to the same number.
   std::string at(double share) const;
 };
 
 struct Axis {
-  std::vector<std::string> keys;                 // one, or several that move together
-  std::vector<std::vector<std::string>> values;  // each holds a text per key; empty where there is a range
+  std::vector<std::string> keys;                 // one, or several coupled keys
+  std::vector<std::vector<std::string>> values;  // one text per key in each entry; empty for a range
   std::optional<Range> range;
   config::Origin origin;
 
@@ -33,16 +33,16 @@ struct Axis {
   std::string name() const;                         // "mac.rows, mac.columns"
 };
 
-// What an axis may be besides a key of the machine.
+// Axes that are not keys of the machine.
 inline const std::vector<std::string> kChoices = {"hardware", "network", "dataflow", "tiling"};
 
 // "l1.size: [1 MiB, 2 MiB]", "mac.rows, mac.columns: [[16, 16], [8, 32]]",
-// "l1.size: {from: 256 KiB, to: 8 MiB, scale: log, points: 6}". Throws ConfigError with file and line. `grid`: a range
-// needs points, and becomes values.
+// "l1.size: {from: 256 KiB, to: 8 MiB, scale: log, points: 6}". With `grid`, a range needs points and is expanded to
+// values. Throws ConfigError with file and line.
 Axis parse_axis(const config::Document& document, const YAML::Node& name, const YAML::Node& value, bool grid);
 
-// One value of a key, or of "hardware", "network", ...: throws ConfigError when there is no such thing. Paths of files
-// become relative to `folder`.
+// Checks one value of a key or of an entry of kChoices; throws ConfigError. File paths are relative to the origin's
+// folder.
 void check_axis_value(const std::string& key, const std::string& text, const config::Origin& origin);
 
 }  // namespace attnvp::explore

@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "models/registry.h"
-#include "platform/config/hardware.h"
-#include "platform/job/counters.h"
-#include "platform/job/tiling.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/results/counters.h"
+#include "platform/run/tiling.h"
 
 namespace attnvp::explore {
 
@@ -91,7 +91,7 @@ void add_results(std::vector<Column>& all) {
   for (const char* name : {"utilization.mac", "utilization.vec", "utilization.dma", "utilization.dram"}) {
     all.push_back(real(name, kPlain, "busy share of all cycles, mean over instances"));
   }
-  for (const Place& place : places()) {
+  for (const Slot& place : slots()) {
     if (place.role != attnvp::Role::kMainMemory && place.role != attnvp::Role::kOnChipMemory) continue;
     const std::string memory = place.name;
     count(memory + ".read_bytes", "all instances together; peak: of one", kBytes);

@@ -1,11 +1,11 @@
-// The columns of a sweep's table: what a job was (inputs), how it ended, and every number of its report (results).
+// Columns of a sweep's table: inputs of a job, its status, and every number of its report (results).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "platform/config/schema.h"
-#include "platform/expression/expression.h"
+#include "platform/base/expression/expression.h"
+#include "platform/machine/schema.h"
 
 namespace attnvp::explore {
 
@@ -21,29 +21,29 @@ using expression::Values;
 enum class Role : std::uint8_t { kKey, kInput, kStatus, kResult };
 
 struct Column {
-  std::string name;  // "l1.size"; a result has its JSON report's path: "energy_pj.total"
+  std::string name;  // "l1.size"; for results the path in the JSON report: "energy_pj.total"
   Role role = Role::kResult;
   const char* sql_type = "INTEGER";      // or "REAL", "TEXT"
-  Dimension dimension;                   // of a number, which is in base units
-  const config::KeyInfo* key = nullptr;  // a machine's key: how its values are written
+  Dimension dimension;                   // of a number, in base units
+  const config::KeyInfo* key = nullptr;  // key of the machine; defines how values are formatted
   std::string meaning;
 
   bool is_text() const { return *sql_type == 'T'; }
 };
 
-// All, in the order in which they are stored.
+// All columns, in storage order.
 const std::vector<Column>& columns();
 // Throws std::out_of_range.
 std::size_t column_index(const std::string& name);
 const Column* find_column(const std::string& name);
 
-// What a sweep's constraints may speak of: the inputs.
+// Variables of a sweep's constraints: the inputs.
 const Symbols& input_symbols();
-// What can be asked of a row: inputs and results.
+// Variables of queries on rows: inputs and results.
 const Symbols& row_symbols();
 
-// "done": has results. "failed": the machine or its firmware cannot do it; `error` says why. "crashed": the simulator
-// ended before its time (not enough memory, a signal); tried anew by the next run.
+// "done": has results. "failed": machine or firmware does not support the job; `error` has the reason. "crashed": the
+// simulator died (out of memory, signal); the next run repeats the job.
 inline constexpr const char* kDone = "done";
 inline constexpr const char* kFailed = "failed";
 inline constexpr const char* kCrashed = "crashed";

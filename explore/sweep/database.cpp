@@ -10,11 +10,11 @@
 
 #include "explore/sweep/plan.h"
 #include "explore/tuning/cache.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/words.h"
-#include "platform/files/input.h"
-#include "platform/text/version.h"
+#include "platform/base/input.h"
+#include "platform/base/version.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::explore {
 
@@ -22,8 +22,8 @@ namespace {
 
 constexpr int kApplicationId = 0x41565053;  // "AVPS"
 constexpr int kSchema = 3;
-constexpr const char* kChecksum = "checksum";  // the column behind columns()
-constexpr int kPatienceMilliseconds = 10000;   // for another process's commit
+constexpr const char* kChecksum = "checksum";  // column after columns()
+constexpr int kPatienceMilliseconds = 10000;   // timeout for another process's commit
 
 std::string in_sql(const std::string& name) { return '"' + name + '"'; }
 
@@ -33,7 +33,7 @@ std::string column_list() {
   return list;
 }
 
-// What SQLite says, where it says too little.
+// Replaces SQLite's text for some errors.
 std::string reason(const SQLite::Exception& e) {
   switch (e.getErrorCode()) {
     case SQLITE_FULL:
@@ -56,7 +56,7 @@ std::string reason(const SQLite::Exception& e) {
   }
 }
 
-// FNV-1a over kinds, lengths and bytes: no single changed byte goes unnoticed.
+// FNV-1a over kinds, lengths and bytes: detects every single changed byte.
 std::int64_t checksum_of(const Row& row) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](const void* data, std::size_t bytes) {
@@ -112,7 +112,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
   }
   files::note_input(path);
   guarded(mode == Mode::kRead ? "read" : "written", [&] {
-    // For writing in any case: what a killed process left half done is rolled back by who comes next.
+    // Opened for writing in any mode, to roll back an incomplete transaction of a killed process.
     db_ = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READWRITE | (mode == Mode::kWrite ? SQLite::OPEN_CREATE : 0), kPatienceMilliseconds);
     if (mode == Mode::kWrite && db_->execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0) create();
@@ -124,7 +124,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
       for (std::size_t i = 0; i < columns().size(); ++i) marks += "?, ";
       insert_ = std::make_unique<SQLite::Statement>(
           *db_, fmt::format("INSERT OR REPLACE INTO jobs ({}, {}) VALUES ({}?)", column_list(), kChecksum, marks));
-      // A disk or a folder that cannot be written should not cost a job.
+      // Detects an unwritable disk or folder before jobs are run.
       db_->exec("BEGIN IMMEDIATE; UPDATE meta SET value = value; COMMIT");
     }
   });
@@ -146,7 +146,7 @@ void Database::create() {
   SQLite::Statement insert(*db_, "INSERT INTO meta VALUES ('simulator', ?)");
   insert.bind(1, explore::simulator_fingerprint());
   insert.exec();
-  SQLite::Statement version(*db_, "INSERT INTO meta VALUES ('version', ?)");  // of who made the file
+  SQLite::Statement version(*db_, "INSERT INTO meta VALUES ('version', ?)");  // of the program that created the file
   version.bind(1, text::version());
   version.exec();
   transaction.commit();
@@ -172,7 +172,7 @@ void Database::check() {
   }
 }
 
-// What could change or drop rows as they are stored: triggers, indexes that allow a value once, views for tables.
+// Refuses objects that could change or drop rows: triggers, unique indexes, and views in place of tables.
 void Database::check_rows_stay() {
   const auto refuse = [this](const char* kind, const std::string& name) {
     config::fail({path_}, fmt::format("holds the {} {}, which may change rows as they are stored; nothing was changed, "
@@ -192,7 +192,7 @@ void Database::check_rows_stay() {
   }
 }
 
-// Nothing but what create(), add_axes() and add_sweeps() put there.
+// Accepts only entries written by create(), add_axes() and add_sweeps().
 void Database::read_meta() {
   std::set<std::string> axes;
   SQLite::Statement query(*db_, "SELECT name, value FROM meta ORDER BY name");
@@ -202,7 +202,7 @@ void Database::read_meta() {
     if (name == "version") continue;
     if (name == "simulator") {
       simulator_ = value;
-    } else if (name.rfind("axis ", 0) == 0 &&  // a key of one core has no column
+    } else if (name.rfind("axis ", 0) == 0 &&  // keys of single cores have no column
                (find_column(name.substr(5)) != nullptr || config::find_key(name.substr(5)) != nullptr)) {
       axes.insert(name.substr(5));
     } else if (name.rfind("sweep ", 0) == 0) {
@@ -326,7 +326,7 @@ NoEmptyDatabase::~NoEmptyDatabase() {
     const bool made = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() > 0;
     empty = !made || db.execAndGet("SELECT count(*) FROM jobs").getInt64() == 0;
   } catch (const SQLite::Exception&) {
-    return;  // in use by another, perhaps
+    return;  // possibly in use by another process
   }
   std::error_code ignored;
   if (empty) std::filesystem::remove(path_, ignored);

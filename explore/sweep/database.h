@@ -1,5 +1,5 @@
-// A sweep's results: one SQLite file, one row a job, in the columns of columns.h. Whatever the order and the
-// interruptions in which they came, equal jobs leave equal rows.
+// Database of a sweep's results: one SQLite file, one row per job, with the columns of columns.h. Rows of equal jobs
+// are equal, independent of order and interruptions.
 #pragma once
 
 #include <cstdint>
@@ -23,39 +23,39 @@ namespace attnvp::explore {
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 using Row = std::vector<Cell>;  // in the order of columns()
 
-// A committed row survives the process, however it ends. Every member throws ConfigError with one sentence: no such
-// file, not a database, of another version, not writable, disk full, in use.
+// Committed rows survive any end of the process. Every member throws ConfigError with one sentence: no such file, not a
+// database, other version, not writable, disk full, in use.
 class Database {
  public:
-  enum class Mode : std::uint8_t { kRead, kWrite };  // kWrite makes it where there is none
+  enum class Mode : std::uint8_t { kRead, kWrite };  // kWrite creates a missing file
   Database(const std::string& path, Mode mode);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Of the simulator that the rows come from; of this one for a new database.
+  // Simulator version of the rows; for a new database this simulator.
   const std::string& simulator() const { return simulator_; }
   void require_this_simulator() const;
-  void adopt_simulator(const std::string& simulator);  // of an empty database that takes rows from elsewhere
+  void adopt_simulator(const std::string& simulator);  // for an empty database that receives rows from another one
 
-  // The sweeps whose jobs are here, by what they are (Plan::identity), each with its name.
+  // Sweeps whose jobs are stored: Plan::identity and name.
   const std::map<std::string, std::string>& sweeps() const { return sweeps_; }
   void add_sweeps(const std::map<std::string, std::string>& sweeps);
 
-  // Columns that a sweep varies on purpose, in the order of columns(); of keys that move together the first.
+  // Columns that a sweep varies, in the order of columns(); of coupled keys only the first.
   const std::vector<std::string>& axes() const { return axes_; }
   void add_axes(const std::vector<std::string>& names);
 
-  // Jobs that are done or failed, by key; why, of those that failed.
+  // Keys of jobs that are done or failed; the value is the reason of a failure.
   std::map<std::string, std::string> finished();
   std::uint64_t count();
-  // By key. Each is held against the checksum that was stored with it.
+  // Rows by key. Each is verified against its stored checksum.
   std::vector<Row> rows();
   void for_each_row(const std::function<void(Row)>& take);
 
-  // Stored rows count once they are committed; the destructor drops what is not.
+  // Rows are stored in a transaction; the destructor rolls back uncommitted ones.
   void begin();
-  void store(const Row& row);  // in place of one of the same key
+  void store(const Row& row);  // replaces a row with the same key
   void commit();
 
  private:
@@ -75,7 +75,7 @@ class Database {
   std::unique_ptr<SQLite::Transaction> transaction_;
 };
 
-// On the way out of a failure, removes a database that was not there before and that holds no row.
+// Scope guard: on an exception, removes a database that was created in this scope and has no rows.
 class NoEmptyDatabase {
  public:
   explicit NoEmptyDatabase(std::string path);

@@ -11,10 +11,10 @@
 #include <unordered_set>
 
 #include "explore/tuning/cache.h"
-#include "platform/config/document.h"
-#include "platform/config/hardware.h"
-#include "platform/text/printable.h"
-#include "platform/text/version.h"
+#include "platform/base/printable.h"
+#include "platform/base/version.h"
+#include "platform/machine/document.h"
+#include "platform/machine/hardware.h"
 
 namespace attnvp::explore {
 
@@ -71,13 +71,13 @@ class Planner {
     }
   }
 
-  // All jobs of a point; true when the constraints leave one that is new.
+  // Adds all jobs of a point; returns true if the constraints leave at least one new job.
   bool add_point(const SweepPoint& point) {
     const auto value_of = [&](const std::string& key) {
       const auto found = std::find(keys_.begin(), keys_.end(), key);
       return found == keys_.end() ? nullptr : &point[static_cast<std::size_t>(found - keys_.begin())];
     };
-    // Crossed lists, each reduced to the point's value where it is an axis.
+    // Crossed lists, reduced to the point's value if they are an axis.
     std::vector<std::vector<std::string>> lists;
     for (std::size_t c = 0; c < kChoices.size(); ++c) {
       std::vector<std::string> list;
@@ -101,7 +101,7 @@ class Planner {
     return added;
   }
 
-  // One that no job wants: millions of those that constraints refuse should not stay.
+  // Drops a machine without jobs, because constraints may exclude millions of machines.
   void drop_last_machine() {
     plan_.machines.pop_back();
     machine_numbers_.erase(last_machine_);
@@ -119,7 +119,7 @@ class Planner {
     if (base == bases_.end()) base = bases_.emplace(hardware, config::load_hardware(hardware)).first;
     PlannedMachine m{hardware, base->second, {}, {}};
     for (const config::Setting& s : sweep_.settings) config::apply_setting(m.config, s);
-    for (const bool number : {true, false}) {  // of cores before the keys of single ones
+    for (const bool number : {true, false}) {  // the number of cores is set before keys of single cores
       for (std::size_t i = 0; i < keys_.size(); ++i) {
         if (config::find_key(keys_[i]) == nullptr || (keys_[i] == "cores") != number) continue;
         config::apply_setting(m.config, {keys_[i], point[i], {sweep_.source}});
@@ -182,7 +182,7 @@ class Planner {
       return static_cast<std::uint32_t>(found - plan_.network_texts.begin());
     }
     plan_.network_texts.push_back(text);
-    plan_.networks.push_back(config::load_network(text));
+    plan_.networks.push_back(workload::load(text));
     return static_cast<std::uint32_t>(plan_.networks.size() - 1);
   }
 
@@ -197,7 +197,7 @@ class Planner {
 
   bool add_job(Job job) {
     const PlannedMachine& m = plan_.machines[job.machine];
-    const config::Network& n = plan_.networks[job.network];
+    const workload::Workload& n = plan_.networks[job.network];
     const PlannedSchedule& s = plan_.schedules[job.schedule];
     const auto values = [&](const std::string& name) -> Quantity {
       if (const auto* key = config::find_key(name)) return key_quantity(*key, m.config);
@@ -205,13 +205,16 @@ class Planner {
       if (name == "network") return plan_.network_texts[job.network];
       if (name == "dataflow") return s.schedule.text;
       if (name == "tiling") return s.tiling;
-      if (name == "network.batch") return static_cast<double>(n.batch);
-      if (name == "network.heads") return static_cast<double>(n.heads);
-      if (name == "network.seq_q") return static_cast<double>(n.seq_q);
-      if (name == "network.seq_kv") return static_cast<double>(n.seq_kv);
+      const workload::Extents e = n.extents();
+      if (name == "network.batch") return static_cast<double>(e.batch);
+      if (name == "network.heads") return static_cast<double>(e.heads);
+      if (name == "network.seq_q") return static_cast<double>(e.seq_q);
+      if (name == "network.seq_kv") return static_cast<double>(e.seq_kv);
       if (name == "network.kv_heads") return static_cast<double>(n.heads_of_kv());
-      if (name == "network.contexts") return fmt::format("{}", fmt::join(n.contexts, "+"));
-      if (name == "network.emb") return static_cast<double>(n.emb);
+      if (name == "network.contexts") {
+        return n.is_ragged() ? fmt::format("{}", fmt::join(n.attention().contexts, "+")) : std::string();
+      }
+      if (name == "network.emb") return static_cast<double>(e.emb);
       return std::string(plan_.full ? "full" : "timing");
     };
     const bool allowed = std::all_of(sweep_.constraints.begin(), sweep_.constraints.end(),
@@ -227,25 +230,23 @@ class Planner {
     return true;
   }
 
-  // All that the job's results depend on.
-  std::string text_of(const PlannedMachine& m, const config::Network& n, const PlannedSchedule& s) {
+  // Everything that determines the job's results.
+  std::string text_of(const PlannedMachine& m, const workload::Workload& n, const PlannedSchedule& s) {
     std::string& energies = energy_texts_[m.config.energy];
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
-    std::string text =
-        fmt::format("simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}{}\ndataflow {} {}\ntiling",
-                    explore::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch, n.heads,
-                    n.heads_of_kv(), n.seq_q, n.seq_kv, fmt::join(n.contexts, "+"), n.emb, n.rules() + n.identity(),
-                    s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+    std::string text = fmt::format("simulator {}\n{}energies {}\nnetwork {} {}\ndataflow {} {}\ntiling",
+                                   explore::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name(),
+                                   n.identity(), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }
 
   const SweepFile& sweep_;
   Plan plan_;
-  std::vector<std::string> keys_;  // of all axes, as a SweepPoint has them
+  std::vector<std::string> keys_;  // of all axes, in the order of SweepPoint
   std::map<std::string, MachineConfig> bases_;
   std::map<std::string, std::uint32_t> machine_numbers_;
-  std::string last_machine_;  // of machine_numbers_
+  std::string last_machine_;  // last key of machine_numbers_
   std::map<std::pair<std::string, std::string>, std::uint32_t> schedule_numbers_;
   std::map<std::string, std::string> energy_texts_;
   std::unordered_set<std::string> seen_;
@@ -271,7 +272,7 @@ std::string Plan::identity() const {
 Plan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }
 
 std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n) {
-  // By machine, which is then elaborated in one place; by job where there are too few machines to share.
+  // Sharding by machine avoids repeated elaboration; with few machines, sharding by job balances better.
   const bool by_machine = plan.machines.size() >= std::size_t{8} * n;
   std::vector<std::uint32_t> share;
   for (std::uint32_t i = 0; i < plan.jobs.size(); ++i) {

@@ -1,4 +1,4 @@
-// A sweep's jobs: every point of the file, constraints applied, each with the key under which its results are kept.
+// Plan of a sweep: the jobs of all points that satisfy the constraints. Each job has a key for its results.
 #pragma once
 
 #include <cstdint>
@@ -7,53 +7,53 @@
 
 #include "explore/sweep/sweep_file.h"
 #include "models/machine.h"
-#include "platform/config/network.h"
-#include "platform/job/job.h"
+#include "platform/run/job.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::explore {
 
 struct PlannedMachine {
-  std::string hardware;  // what it starts from
+  std::string hardware;  // base machine
   MachineConfig config;
-  std::string settings;  // "--set 'l1.size=2 MiB' ...": from the one to the other
-  std::string problem;   // not empty: no such machine can be; a sentence
+  std::string settings;  // "--set 'l1.size=2 MiB' ...": differences from the base machine
+  std::string problem;   // reason why the machine is invalid; empty: valid
 };
 
 struct PlannedSchedule {
-  job::Schedule schedule;  // with its tiling
+  job::Schedule schedule;  // including its tiling
   std::string tiling;      // as written
   bool searched = false;   // tiling: auto
 };
 
 struct Job {
-  std::uint32_t machine = 0, network = 0, schedule = 0;  // positions in the plan's lists
-  std::string key;  // a UUID (version 5) of all that determines the results: machine, layer, schedule, energies,
-                    // simulator
+  std::uint32_t machine = 0, network = 0, schedule = 0;  // indices in the plan's lists
+  // UUID (version 5) of everything that determines the results: machine, layer, schedule, energies, simulator.
+  std::string key;
 };
 
 struct Plan {
   std::vector<PlannedMachine> machines;
-  std::vector<config::Network> networks;
+  std::vector<workload::Workload> networks;
   std::vector<std::string> network_texts;
   std::vector<PlannedSchedule> schedules;
-  std::vector<Job> jobs;          // machine by machine; no key twice
+  std::vector<Job> jobs;          // grouped by machine; keys are unique
   std::string name;               // of the sweep
-  std::vector<std::string> axes;  // columns that take several values; of keys that move together the first
+  std::vector<std::string> axes;  // columns with several values; of coupled keys only the first
   bool full = false;
-  std::uint64_t excluded = 0;  // points that a constraint refused
+  std::uint64_t excluded = 0;  // points that a constraint excluded
 
   // "attnvp run --hw edge --set ... --net ... --dataflow ... --data timing"
   std::string command(const Job& job) const;
-  // Equal for plans of the same jobs, on any host: a hash of all keys.
+  // Hash of all keys: equal for plans with the same jobs on any host.
   std::string identity() const;
 };
 
 inline constexpr std::uint64_t kMostJobs = 1000000;
 
-// Throws ConfigError: more than kMostJobs, no job at all, a derived value that its key does not allow.
+// Throws ConfigError: more than kMostJobs, no job, or an invalid derived value.
 Plan make_plan(const SweepFile& sweep);
 
-// The positions of a share of the jobs: number k of n (1 <= k <= n). The shares of one plan have every job once.
+// Job indices of shard k of n (1 <= k <= n). The shards of a plan partition its jobs.
 std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n);
 
 }  // namespace attnvp::explore

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "platform/config/error.h"
-#include "platform/config/words.h"
-#include "platform/files/atomic_file.h"
-#include "platform/text/version.h"
+#include "platform/base/atomic_file.h"
+#include "platform/base/version.h"
+#include "platform/machine/error.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::explore {
 
@@ -31,7 +31,7 @@ std::string header(const SlurmJob& job, const char* what, const std::string& log
   return text;
 }
 
-// Runs a command, and gives what it prints; its complaint is the error's.
+// Runs a command and returns its output; errors include the output.
 std::string output_of(const std::string& command) {
   std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw ConfigError("no shell to run sbatch with");
@@ -79,7 +79,7 @@ void write_slurm_scripts(const SlurmJob& job) {
 SlurmIds submit_to_slurm(const SlurmJob& job) {
   SlurmIds ids;
   ids.array = output_of("sbatch --parsable " + text::shell_word(job.folder() + "/array.sh"));
-  // After any end: a shard that failed should be told of by the merge, not keep it waiting for ever.
+  // afterany: the merge job reports failed shards instead of waiting for them.
   ids.merge = output_of(fmt::format("sbatch --parsable --dependency=afterany:{} {}", ids.array,
                                     text::shell_word(job.folder() + "/merge.sh")));
   return ids;

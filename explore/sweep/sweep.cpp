@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/text/printable.h"
+#include "platform/base/printable.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
 
 namespace attnvp::explore {
 
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 200;
 constexpr auto kCommitEvery = std::chrono::milliseconds(250);
 
-// What is left to do of the share, counted in `progress`.
+// Remaining jobs of the shard; updates the counts in `progress`.
 std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, SweepProgress& progress,
                                    Database::Mode mode) {
   Database database(o.database, mode);
@@ -55,7 +55,7 @@ SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
 
   WorkerPool pool(plan, static_cast<unsigned>(std::min<std::size_t>(o.jobs, left.size())));
   pool.add(left);
-  Database database(o.database, Database::Mode::kWrite);  // only now: a fork must not have it
+  Database database(o.database, Database::Mode::kWrite);  // opened after the fork, so that workers do not inherit it
   bool open = false;
   Clock::time_point committed = Clock::now();
   const auto commit = [&] {
@@ -102,15 +102,16 @@ std::string kind_of(const std::string& sentence) {
 
 }  // namespace
 
-std::vector<Cause> causes_of(const std::vector<std::string>& sentences) {
-  std::map<std::string, Cause> kinds;
+std::vector<FailureGroup> failure_groups(const std::vector<std::string>& sentences) {
+  std::map<std::string, FailureGroup> kinds;
   for (const std::string& sentence : sentences) {
-    Cause& cause = kinds[kind_of(sentence)];
+    FailureGroup& cause = kinds[kind_of(sentence)];
     if (cause.jobs++ == 0 || sentence < cause.example) cause.example = sentence;
   }
-  std::vector<Cause> causes;
+  std::vector<FailureGroup> causes;
   for (auto& [kind, cause] : kinds) causes.push_back(std::move(cause));
-  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.jobs > b.jobs; });
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const FailureGroup& a, const FailureGroup& b) { return a.jobs > b.jobs; });
   return causes;
 }
 
@@ -128,8 +129,8 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
   const std::size_t key = column_index("key");
   const std::size_t status = column_index("status");
   const auto crashed = [&](const Row& row) { return std::get<std::string>(row[status]) == kCrashed; };
-  // All sources first: a missing one should not leave half of the others behind.
-  std::unordered_map<std::string, std::pair<Row, const std::string*>> joined;  // with where it came from
+  // Reads all sources before writing, so that a missing one does not leave a partial result.
+  std::unordered_map<std::string, std::pair<Row, const std::string*>> joined;  // row and source file
   std::string simulator;
   std::vector<std::string> axes;
   std::map<std::string, std::string> sweeps;
@@ -200,7 +201,7 @@ Cell cell(const config::KeyInfo& key, const config::Value& value) {
   return config::format_value(key, value);
 }
 
-// A number of the report under "a.b", as its column stores it.
+// Number at path "a.b" of the report, in the type of its column.
 Cell result_cell(const nlohmann::json& report, const Column& column) {
   const nlohmann::json* at = &report;
   for (std::size_t start = 0; start <= column.name.size();) {
@@ -212,7 +213,7 @@ Cell result_cell(const nlohmann::json& report, const Column& column) {
   }
   if (at->is_null()) return {};
   if (column.is_text()) return at->is_string() ? at->get<std::string>() : at->dump();
-  if (at->is_string()) return {};  // the word of a parameter that is not used
+  if (at->is_string()) return {};  // symbolic value of an unused parameter
   if (*column.sql_type == 'R') return at->get<double>();
   return at->is_boolean() ? cell(at->get<bool>() ? 1U : 0U) : cell(at->get<std::uint64_t>());
 }
@@ -221,7 +222,7 @@ Cell result_cell(const nlohmann::json& report, const Column& column) {
 
 Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
   const PlannedMachine& machine = plan.machines[job.machine];
-  const config::Network& network = plan.networks[job.network];
+  const workload::Workload& network = plan.networks[job.network];
   const PlannedSchedule& schedule = plan.schedules[job.schedule];
   Row row(columns().size());
   const auto set = [&row](const char* name, Cell value) { row[column_index(name)] = std::move(value); };
@@ -231,13 +232,16 @@ Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
     if (key.path != "name") row[column_index(key.path)] = cell(key, key.get(machine.config));
   }
   set("network", plan.network_texts[job.network]);
-  set("network.batch", cell(network.batch));
-  set("network.heads", cell(network.heads));
-  set("network.seq_q", cell(network.seq_q));
-  set("network.seq_kv", cell(network.seq_kv));
-  set("network.emb", cell(network.emb));
+  const workload::Extents extents = network.extents();
+  set("network.batch", cell(extents.batch));
+  set("network.heads", cell(extents.heads));
+  set("network.seq_q", cell(extents.seq_q));
+  set("network.seq_kv", cell(extents.seq_kv));
+  set("network.emb", cell(extents.emb));
   set("network.kv_heads", cell(network.heads_of_kv()));
-  if (network.ragged()) set("network.contexts", fmt::format("{}", fmt::join(network.contexts, "+")));
+  if (network.is_ragged()) {
+    set("network.contexts", fmt::format("{}", fmt::join(network.attention().contexts, "+")));
+  }
   set("dataflow", schedule.schedule.text);
   set("tiling", schedule.tiling);
   set("data", plan.full ? "full" : "timing");

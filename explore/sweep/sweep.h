@@ -1,7 +1,8 @@
-// Sweeps: many jobs from a file, in processes of their own, their results in a database. A file (sweep_file.h) has axes
-// (axis.h), of which a plan (plan.h) makes jobs; a pool (worker.h) runs them, or shards of a Slurm array (slurm.h);
-// rows (columns.h) go into a database (database.h), and databases of shards into one. Here is what runs the jobs that a
-// plan has and a database has not.
+// Sweep runner: executes the jobs of a plan that a database lacks, in child processes.
+//
+// A sweep file (sweep_file.h) has axes (axis.h), from which a plan (plan.h) creates jobs. A worker pool (worker.h) or
+// the shards of a Slurm array (slurm.h) run them. Rows (columns.h) are stored in a database (database.h), and the
+// databases of shards are merged.
 #pragma once
 
 #include <cstdint>
@@ -15,49 +16,48 @@
 
 namespace attnvp::explore {
 
-struct Cause {
+struct FailureGroup {
   std::uint64_t jobs = 0;
-  std::string example;  // the first of its sentences in alphabetical order
+  std::string example;  // alphabetically first sentence
 };
 
-// Sentences that differ only in their numbers, or in whose job it was ("NETWORK on MACHINE with DATAFLOW: ..."), have
-// one cause. Most frequent first.
-std::vector<Cause> causes_of(const std::vector<std::string>& sentences);
+// Groups failure sentences that differ only in numbers or in the job's prefix ("NETWORK on MACHINE with DATAFLOW:
+// ..."), sorted by frequency.
+std::vector<FailureGroup> failure_groups(const std::vector<std::string>& sentences);
 
 struct SweepProgress {
-  std::uint64_t jobs = 0;                           // of this share
+  std::uint64_t jobs = 0;                           // of this shard
   std::uint64_t skipped = 0;                        // done by an earlier run
-  std::uint64_t done = 0, failed = 0, crashed = 0;  // now
-  std::vector<std::string> failures;                // why jobs did not end well, those of earlier runs as well
+  std::uint64_t done = 0, failed = 0, crashed = 0;  // in this run
+  std::vector<std::string> failures;                // reasons of failures, including earlier runs
   std::uint64_t left() const { return jobs - skipped - done - failed - crashed; }
 };
 
 struct SweepOptions {
   std::string database;
   unsigned jobs = 1;                    // processes
-  std::uint32_t shard = 1, shards = 1;  // this share of how many
-  bool retry = false;                   // jobs that failed are run again
+  std::uint32_t shard = 1, shards = 1;  // index and number of shards
+  bool retry = false;                   // repeats failed jobs
   std::function<void(const SweepProgress&)> progress;
-  std::function<bool()> stop;  // asked again and again; true ends the sweep, with all results so far kept
+  std::function<bool()> stop;  // polled; true ends the sweep and keeps all results so far
 };
 
-// Throws ConfigError when the database cannot be used or written; what was committed before stays.
+// Throws ConfigError if the database is not usable; committed rows are kept.
 SweepProgress run_sweep(const Plan& plan, const SweepOptions& options);
 
-// The same count without running anything.
+// Returns the same counts without running jobs.
 SweepProgress sweep_status(const Plan& plan, const SweepOptions& options);
 
-// A job's row; pure, so that it is the same wherever and whenever the job ran.
+// Row of a job: a pure function, independent of host and time.
 Row row_of(const Plan& plan, const Job& job, const Outcome& outcome);
 
 struct MergeResult {
-  std::uint64_t rows = 0;   // in the destination, after
-  std::uint64_t added = 0;  // that it did not have
-  std::uint64_t equal = 0;  // that were there already
+  std::uint64_t rows = 0;   // in the destination afterwards
+  std::uint64_t added = 0;  // rows new to the destination
+  std::uint64_t equal = 0;  // rows already present
 };
-// Joins databases into one, which may exist. All or nothing. A crashed row gives way to one that is not. Throws
-// ConfigError: not readable, of another simulator, two different rows for one job, or, unless `any_sweeps`, of
-// different sweeps.
+// Merges databases into a new or existing one, atomically. A crashed row is replaced by one that is not. Throws
+// ConfigError: not readable, other simulator, different rows for one job, or different sweeps unless `any_sweeps`.
 MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources,
                             bool any_sweeps = false);
 

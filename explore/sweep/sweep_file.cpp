@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "explore/tuning/strategy.h"
+#include "models/control/riscv_processor/config.h"
 #include "models/registry.h"
-#include "models/riscv_processor/config.h"
-#include "platform/config/catalog.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
-#include "platform/config/words.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::explore {
 
@@ -45,7 +45,7 @@ std::uint64_t whole_number(const Document& d, const char* key, std::uint64_t lea
   }
 }
 
-// One of some names; the first is the default.
+// Index of one of several names; the first is the default.
 std::size_t choice(const Document& d, const char* key, const std::vector<std::string>& names) {
   const YAML::Node node = d.root()[key];
   if (!node) return 0;
@@ -61,7 +61,7 @@ void read_settings(const Document& d, SweepFile& sweep) {
   const YAML::Node node = d.root()["set"];
   if (!node) return;
   std::vector<std::string> allowed = config::hardware_schema().paths();
-  for (const auto& entry : node) {  // keys of single cores, too
+  for (const auto& entry : node) {  // includes keys of single cores
     if (entry.first.IsScalar() && config::find_key(entry.first.Scalar()) != nullptr) {
       allowed.push_back(entry.first.Scalar());
     }
@@ -107,7 +107,7 @@ void read_axes(const Document& d, SweepFile& sweep) {
   }
 }
 
-// A scalar or a list, crossed with everything; by default one value.
+// A scalar or list that is combined with all points; `by_default` is the default value.
 Axis read_crossed(const Document& d, const SweepFile& sweep, const std::string& key, const char* by_default) {
   Axis axis;
   axis.keys = {key};
@@ -134,24 +134,24 @@ Axis read_crossed(const Document& d, const SweepFile& sweep, const std::string& 
   return axis;
 }
 
-// Absolute, so that a row says the same wherever the sweep was started, and its command works anywhere.
+// Absolute path, so that rows and their commands do not depend on the working directory.
 std::string absolute(const std::string& folder, const std::string& path) {
   std::error_code error;
   return std::filesystem::weakly_canonical(std::filesystem::absolute(std::filesystem::path(folder) / path), error)
       .string();
 }
 
-// A value whose file, where it names one, is relative to the sweep's folder.
+// Resolves file names in a value relative to the sweep's folder.
 std::string settled(const std::string& key, const std::string& text, const std::string& folder) {
   constexpr std::string_view kPlugin = "plugin:";
   const auto one_of = [&](std::initializer_list<std::string_view> keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
-  if (key == "network") return config::with_absolute_paths(text, folder);
+  if (key == "network") return workload::with_absolute_paths(text, folder);
   if (one_of({"hardware", "tiling", "energy", "dram.part"}) && config::is_path(text)) return absolute(folder, text);
   if (key == "control.firmware" && text != RiscvConfig::kShipped) return absolute(folder, text);
-  if (text.find('/') == std::string::npos) return text;  // a library that the host's loader finds
-  for (const Place& place : places()) {
+  if (text.find('/') == std::string::npos) return text;  // a library found by the host's loader
+  for (const Slot& place : slots()) {
     if (key == fmt::format("{}.library", place.name)) return absolute(folder, text);
     if (key == fmt::format("{}.{}", place.name, place.key) && text.compare(0, kPlugin.size(), kPlugin) == 0) {
       return std::string(kPlugin) + absolute(folder, text.substr(kPlugin.size()));
@@ -160,7 +160,7 @@ std::string settled(const std::string& key, const std::string& text, const std::
   return text;
 }
 
-// Every value must be one.
+// Checks and resolves all values of an axis.
 void settle_values(Axis& axis, const std::string& folder) {
   for (auto& texts : axis.values) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -218,8 +218,8 @@ namespace {
 
 constexpr std::uint64_t kTriesPerSample = 100;
 
-// Points that were tried. Small axes come to the same ones again and again: at most so many times in a row, which is
-// far more than the last new one takes by chance.
+// Set of points drawn so far. Small axes repeat points often, so sampling stops after a number of repetitions far above
+// the expected one.
 class Tried {
  public:
   bool is_new(const SweepPoint& point) {

@@ -1,4 +1,4 @@
-// A sweep as its file says it; docs/reference/file-formats.md has the format.
+// Sweep file; docs/reference/file-formats.md defines the format.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +21,33 @@ struct Derived {  // "l1.ports: = 2 * cores + 1"
 };
 
 struct SweepFile {
-  std::string name;    // the file's, without .yaml
+  std::string name;    // file name without .yaml
   std::string source;  // for messages
   SweepKind kind = SweepKind::kGrid;
-  std::uint64_t samples = 0;  // random, lhs
+  std::uint64_t samples = 0;  // random and lhs only
   std::uint64_t seed = 1;
   bool full = false;                      // data: full
-  std::vector<config::Setting> settings;  // of every machine
+  std::vector<config::Setting> settings;  // for every machine
   std::vector<Derived> derived;
   std::vector<Axis> axes;
-  // Everything is done with each of these, whatever the kind: hardware, network, dataflow, tiling, in kChoices' order;
-  // one axis each, empty where an axis of that name is among `axes`.
+  // Axes combined with all points, in the order of kChoices: hardware, network, dataflow, tiling. An entry is empty if
+  // `axes` has an axis of that name.
   std::vector<Axis> crossed;
   std::vector<std::pair<Expression, config::Origin>> constraints;
 };
 
-// A name under configs/sweeps or a path. Throws ConfigError with file, line, key, what was found and what is allowed.
+// Loads a name under configs/sweeps or a path. Throws ConfigError with file, line, key, found and allowed values.
 SweepFile load_sweep(const std::string& name_or_path);
 
-// One text per key of every axis, in the file's order.
+// One text per key of every axis, in file order.
 using SweepPoint = std::vector<std::string>;
 
-// Calls `accept` for every point of the grid, or for samples until `samples` of them were accepted (random) or tried
-// (Latin hypercube: each axis is cut into as many strata as there are samples, and every stratum is used once).
-// No point comes twice but in a grid, which has none twice. Random gives up after 100 tries per sample, or when it
-// finds nothing new. The sequence depends on the axes, samples and seed alone.
+// Calls `accept` for every point of a grid. Random sampling ends when `samples` points were accepted, after 100 draws
+// per sample, or without a new point. A Latin hypercube draws one sample per stratum of each axis. Points are unique.
+// Axes, samples and seed determine the sequence.
 void for_each_point(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept);
 
-// How many points a grid has; at most 2^63 is told apart.
+// Number of points of a grid; exact up to 2^63.
 double grid_size(const std::vector<Axis>& axes);
 
 }  // namespace attnvp::explore

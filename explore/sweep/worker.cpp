@@ -16,14 +16,14 @@
 
 #include "explore/sweep/columns.h"
 #include "explore/tuning/tuner.h"
-#include "models/storage/host_memory.h"
-#include "platform/config/energy.h"
+#include "models/memory/storage/host_memory.h"
+#include "platform/machine/energy.h"
 #include "platform/report/report.h"
 
 namespace attnvp::explore {
 
 namespace {
-constexpr std::uint64_t kTensorSeed = 1;  // as `attnvp run` has it
+constexpr std::uint64_t kTensorSeed = 1;  // same as `attnvp run`
 }
 
 const config::EnergyTable& JobRunner::energy(const std::string& name) {
@@ -35,7 +35,7 @@ std::string JobRunner::simulate(const Job& job) {
   const PlannedMachine& machine = plan_.machines[job.machine];
   if (!machine.problem.empty()) throw config::ConfigError(machine.problem);
   const PlannedSchedule& planned = plan_.schedules[job.schedule];
-  const config::Network& network = plan_.networks[job.network];
+  const workload::Workload& network = plan_.networks[job.network];
   job::Schedule schedule = planned.schedule;
   TuningOptions options;
   if (planned.searched) options.search_longer();
@@ -47,7 +47,7 @@ std::string JobRunner::simulate(const Job& job) {
   }
   if (!plan_.full) return report::to_json(runner_->run(network, schedule, nullptr, {}), machine.config.name);
   const job::Tensors tensors = job::random_tensors(network, kTensorSeed);
-  const job::Result result = runner_->run(network, schedule, &tensors, {});
+  const job::RunResult result = runner_->run(network, schedule, &tensors, {});
   if (!result.golden.passed) throw job::RunError("golden check failed: " + result.golden.to_string());
   return report::to_json(result, machine.config.name);
 }
@@ -75,8 +75,8 @@ Outcome JobRunner::run(std::uint32_t job) {
 
 namespace {
 
-constexpr std::size_t kGivenAtOnce = 16;  // jobs, so that a worker need not wait for the next
-constexpr std::size_t kGivenAtEnd = 1;    // when few are left, so that all end at the same time
+constexpr std::size_t kGivenAtOnce = 16;  // jobs assigned ahead, so that a worker does not wait
+constexpr std::size_t kGivenAtEnd = 1;    // near the end, so that all workers finish together
 
 struct Header {
   std::uint32_t job, status, bytes;
@@ -95,7 +95,7 @@ bool write_all(int file, const void* data, std::size_t bytes) {
   return true;
 }
 
-// The child's life: a job number in, a result out, until the parent closes its end.
+// Main loop of a child: reads job numbers and writes results until the parent closes the pipe.
 [[noreturn]] void work(const Plan& plan, int commands, int results) {
   JobRunner runner(plan);
   std::uint32_t job = 0;
@@ -108,7 +108,7 @@ bool write_all(int file, const void* data, std::size_t bytes) {
     message += outcome.text;
     if (!write_all(results, message.data(), message.size())) break;
   }
-  ::_exit(0);  // nothing of the parent's is the child's to clean up
+  ::_exit(0);  // skips the parent's cleanup
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void WorkerPool::start(Worker& worker) {
   const pid_t pid = ::fork();
   if (pid < 0) fail("fork");
   if (pid == 0) {
-    // Ctrl-C goes to the whole group, and it is the parent who decides. Without a parent there is nothing to do.
+    // The parent handles Ctrl-C, which is sent to the whole process group. A child dies with its parent.
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     std::signal(SIGHUP, SIG_DFL);
@@ -172,7 +172,7 @@ void WorkerPool::feed(Worker& worker) {
     const std::uint32_t job = waiting_.front();
     waiting_.pop_front();
     worker.given.push_back(job);
-    write_all(worker.commands, &job, sizeof job);  // a worker that died is found by its results
+    write_all(worker.commands, &job, sizeof job);  // a dead worker is detected by read_results
   }
 }
 
@@ -211,7 +211,7 @@ void WorkerPool::read_results(Worker& worker, const Done& done) {
   worker.received.erase(0, at);
 }
 
-// A worker has died: the job it was at has crashed, the others go back, and another takes its place.
+// Handles a dead worker: its running job is crashed, its other jobs are requeued, and a new worker is started.
 void WorkerPool::bury(Worker& worker, const Done& done) {
   int status = 0;
   ::waitpid(worker.pid, &status, 0);

@@ -1,5 +1,4 @@
-// Forked processes that run jobs: SystemC has one simulation per process, and a process that dies takes one job with
-// it.
+// Worker processes for jobs. SystemC supports one simulation per process, and a crash affects only one job.
 #pragma once
 
 #include <sys/types.h>
@@ -18,29 +17,30 @@ namespace attnvp::explore {
 
 struct Outcome {
   const char* status = "";  // kDone, kFailed, kCrashed
-  std::string text;         // of a job that is done, its JSON report; else a sentence
+  std::string text;         // JSON report of a successful job; otherwise a sentence
 };
 
 class WorkerPool {
  public:
-  // Forks: nothing that a child must not have (an open database) may be open yet. Throws ConfigError when it cannot.
+  // Forks the workers, so no resource that children must not inherit (an open database) may be open. Throws
+  // ConfigError.
   WorkerPool(const Plan& plan, unsigned workers);
-  ~WorkerPool();  // ends those that are still at work
+  ~WorkerPool();  // terminates busy workers
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Jobs (positions in the plan) in their order; a machine's jobs should follow each other.
+  // Appends jobs (indices in the plan). Jobs of one machine should be consecutive.
   void add(const std::vector<std::uint32_t>& jobs) { waiting_.insert(waiting_.end(), jobs.begin(), jobs.end()); }
 
-  // Waits for results, `milliseconds` at most, and calls `done` for each. False when no job is left. A signal ends the
-  // wait.
+  // Waits up to `milliseconds` for results and calls `done` for each. Returns false if no job is left. A signal ends
+  // the wait.
   bool wait(int milliseconds, const std::function<void(std::uint32_t job, const Outcome& outcome)>& done);
 
  private:
   struct Worker {
     pid_t pid = -1;
     int commands = -1, results = -1;  // pipes
-    std::deque<std::uint32_t> given;  // not answered yet; the first one is at work
+    std::deque<std::uint32_t> given;  // assigned jobs without result; the first one is running
     std::string received;
   };
   void start(Worker& worker);
@@ -58,7 +58,7 @@ class WorkerPool {
 class JobRunner {
  public:
   explicit JobRunner(const Plan& plan) : plan_(plan) {}
-  // Never throws: a job's failure is an outcome.
+  // Never throws; failures are outcomes.
   Outcome run(std::uint32_t job);
 
  private:
@@ -66,7 +66,7 @@ class JobRunner {
   const config::EnergyTable& energy(const std::string& name);
 
   const Plan& plan_;
-  std::unique_ptr<job::Runner> runner_;  // of machine_; none after a failure
+  std::unique_ptr<job::Runner> runner_;  // for machine_; reset after a failure
   std::uint32_t machine_ = 0;
   std::map<std::string, config::EnergyTable> energies_;
 };

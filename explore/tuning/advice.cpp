@@ -2,19 +2,19 @@
 
 #include <cmath>
 
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/energy/machine_model.h"
-#include "platform/job/advice.h"
+#include "platform/machine/energy/machine_model.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/results/advice.h"
 
 namespace attnvp::explore {
 
 namespace {
 
-constexpr double kGain = 1.01;  // of the run's cycles, from which on advice is of use
+constexpr double kGain = 1.01;  // least speedup of useful advice
 constexpr std::uint64_t kMostCommands = 300'000;
 
-std::uint64_t commands_of(const job::Result& r) {
+std::uint64_t commands_of(const job::RunResult& r) {
   std::uint64_t commands = 0;
   for (const char* module : {"mac", "vec", "dma"}) commands += r.sum(module, "descriptors");
   return commands;
@@ -24,12 +24,12 @@ double area_mm2(const MachineConfig& machine, const config::EnergyTable& energy)
   return energy::MachineModel(machine, energy::technology_of(energy)).area_mm2();
 }
 
-// No trial: there is no such machine, or the job does not run on it.
-std::optional<job::Advice::Trial> trial_of(const job::Advice& advice, const job::Result& r,
-                                           const MachineConfig& machine, const config::EnergyTable& energy,
-                                           const TuningOptions& options) {
+// Empty if there is no such machine, or if the job does not run on it.
+std::optional<job::Advice::Measured> measured_by_run(const job::Advice& advice, const job::RunResult& r,
+                                                     const MachineConfig& machine, const config::EnergyTable& energy,
+                                                     const TuningOptions& options) {
   MachineConfig changed = machine;
-  job::Advice::Trial trial;
+  job::Advice::Measured trial;
   try {
     for (const auto& [key, value] : advice.settings) config::apply_setting(changed, {key, value, {"advice"}});
     config::finish_machine(changed, {"advice"});
@@ -54,7 +54,7 @@ std::optional<job::Advice::Trial> trial_of(const job::Advice& advice, const job:
 
 }  // namespace
 
-void try_advice(job::Result& result, const MachineConfig& machine, const config::EnergyTable& energy,
+void try_advice(job::RunResult& result, const MachineConfig& machine, const config::EnergyTable& energy,
                 const TuningOptions& options) {
   result.bound.advice = job::advice_for(result, machine);
   if (commands_of(result) > kMostCommands) return;
@@ -62,7 +62,7 @@ void try_advice(job::Result& result, const MachineConfig& machine, const config:
   result.bound.advice_tried = true;
   auto first = all.begin();
   for (; first != all.end(); ++first) {
-    first->tried = trial_of(*first, result, machine, energy, options);
+    first->tried = measured_by_run(*first, result, machine, energy, options);
     if (first->tried && first->tried->speedup >= kGain) break;
   }
   all.erase(all.begin(), first);

@@ -10,10 +10,10 @@
 #include <exception>
 #include <filesystem>
 
+#include "models/control/riscv_processor/config.h"
 #include "models/registry.h"
-#include "models/riscv_processor/config.h"
-#include "platform/config/hardware.h"
-#include "platform/files/input.h"
+#include "platform/base/input.h"
+#include "platform/machine/hardware.h"
 #include "platform/schedule/programs.h"
 #include "simulator_fingerprint.h"
 
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = 1ULL << 30;  // of a file that the key covers
-constexpr int kPatienceMilliseconds = 2000;       // for another process's commit
+constexpr int kPatienceMilliseconds = 2000;       // timeout for another process's commit
 constexpr const char* kTable =
     "CREATE TABLE IF NOT EXISTS tilings (key TEXT PRIMARY KEY, machine TEXT, network TEXT, dataflow TEXT, "
     "tiling TEXT, cycles INTEGER)";
@@ -45,9 +45,9 @@ std::string text_of(const job::Tiling& tiling) {
   return text;
 }
 
-// What a library or a program outside this one computes is not known to be the same tomorrow.
+// The key does not cover the code of libraries and programs.
 bool has_plugin(const MachineConfig& m) {
-  return std::any_of(places().begin(), places().end(), [&](const Place& place) { return place.kind(m) == "plugin"; });
+  return std::any_of(slots().begin(), slots().end(), [&](const Slot& place) { return place.kind(m) == "plugin"; });
 }
 
 }  // namespace
@@ -58,15 +58,14 @@ std::string cache_key(const Problem& p, const TuningOptions& o) {
   if (has_plugin(p.machine)) return {};
   const auto& riscv = p.machine.own<RiscvConfig>();
   const bool own_firmware = p.machine.control.cpu == "riscv" && riscv.firmware != RiscvConfig::kShipped;
-  const config::Network& n = p.network;
-  return hash_of(fmt::format(
-      "simulator {}\n{}firmware {}\nenergies {}\nnetwork {} {} {} {} {} {} {} {}\ndataflow {} {}\ntiling {}\n"
-      "tuner {} {} {} {} {} {} {}\n",
-      simulator_fingerprint(), config::to_yaml(p.machine), own_firmware ? file_hash(riscv.firmware) : "",
-      file_hash(p.energy.source()), n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, fmt::join(n.contexts, "+"),
-      n.emb, n.rules() + n.identity(), p.schedule.dataflow, fmt::join(p.schedule.options, " "),
-      text_of(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.enough, o.equal, o.sample_steps,
-      o.seed));
+  const workload::Workload& n = p.network;
+  return hash_of(
+      fmt::format("simulator {}\n{}firmware {}\nenergies {}\nnetwork {}\ndataflow {} {}\ntiling {}\n"
+                  "tuner {} {} {} {} {} {} {}\n",
+                  simulator_fingerprint(), config::to_yaml(p.machine), own_firmware ? file_hash(riscv.firmware) : "",
+                  file_hash(p.energy.source()), n.identity(), p.schedule.dataflow, fmt::join(p.schedule.options, " "),
+                  text_of(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.enough, o.equal,
+                  o.sample_steps, o.seed));
 }
 
 std::string Cache::path() {
@@ -87,7 +86,7 @@ Cache::Cache(bool use) {
                                                      kPatienceMilliseconds);
       database_->exec("PRAGMA synchronous = OFF");
       database_->exec(kTable);
-    } catch (const std::exception&) {  // not writable: what is there can be read
+    } catch (const std::exception&) {  // not writable, possibly readable
       database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READONLY, kPatienceMilliseconds);
     }
   } catch (const std::exception&) {
@@ -103,7 +102,7 @@ std::optional<job::Tiling> Cache::find(const std::string& key, const schedule::F
     SQLite::Statement query(*database_, "SELECT tiling FROM tilings WHERE key = ?");
     query.bind(1, key);
     if (query.executeStep()) return job::parse_tiling(query.getColumn(0).getString(), firmware);
-  } catch (const std::exception&) {  // damaged, or locked for long: as if there were none
+  } catch (const std::exception&) {  // damaged, or locked for too long: treated as empty
   }
   return std::nullopt;
 }
@@ -114,7 +113,7 @@ void Cache::store(const std::string& key, const Problem& p, const job::Tiling& t
     SQLite::Statement insert(*database_, "INSERT OR REPLACE INTO tilings VALUES (?, ?, ?, ?, ?, ?)");
     insert.bind(1, key);
     insert.bind(2, p.machine.name);
-    insert.bind(3, p.network.name);
+    insert.bind(3, p.network.name());
     insert.bind(4, p.schedule.text);
     insert.bind(5, text_of(tiling));
     insert.bind(6, static_cast<std::int64_t>(cycles));
@@ -134,7 +133,7 @@ std::vector<Cache::Entry> Cache::entries() {
       const auto cell = [&](int i) { return query.getColumn(i).getString(); };
       all.push_back({cell(0), cell(1), cell(2), cell(3), static_cast<std::uint64_t>(query.getColumn(4).getInt64())});
     }
-  } catch (const std::exception&) {  // not a cache
+  } catch (const std::exception&) {  // not a cache file
   }
   return all;
 }

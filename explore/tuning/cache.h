@@ -1,8 +1,8 @@
-// Chosen tilings on disk: $XDG_CACHE_HOME/attnvp/tilings.sqlite, or ~/.cache/attnvp/tilings.sqlite.
+// Persistent cache of chosen tilings: $XDG_CACHE_HOME/attnvp/tilings.sqlite, or ~/.cache/attnvp/tilings.sqlite.
 //
-// The key is a hash of machine, layer, dataflow, options, what was given of the tiling, the tuner's settings and the
-// simulator's sources, so that results are the same with and without the cache. A cache that cannot be read or written
-// is not used, without a word; several processes may use one.
+// The key is a hash of machine, layer, dataflow, options, the given part of the tiling, the tuner's settings and the
+// simulator's sources. Results are therefore the same with and without the cache. An unusable cache is silently
+// ignored. Several processes may share one.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class Database;
 
 namespace attnvp::explore {
 
-// Empty where the machine contains a plug-in, whose results are not known to stay the same.
+// Empty if the machine contains a plug-in, whose results may change.
 std::string cache_key(const Problem& problem, const TuningOptions& options);
 
-// A hash of all sources that results depend on.
+// Hash of all sources that affect results.
 std::string simulator_fingerprint();
 
 class Cache {
@@ -36,11 +36,11 @@ class Cache {
     std::string machine, network, dataflow, tiling;
     std::uint64_t cycles = 0;
   };
-  // All of them, in the order in which they were stored.
+  // All entries, in insertion order.
   static std::vector<Entry> entries();
-  // Removes the file; how many entries it had.
+  // Removes the file and returns the number of its entries.
   static std::uint64_t clear();
-  static std::string path();  // empty: there is no home
+  static std::string path();  // empty if there is no home directory
 
  private:
   std::unique_ptr<SQLite::Database> database_;

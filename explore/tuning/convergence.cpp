@@ -15,9 +15,9 @@ using plot::label;
 using plot::line;
 
 constexpr double kWidth = 760, kHeight = 420, kLeft = 110, kRight = 20, kTop = 48, kBottom = 56;
-constexpr double kShownAbove = 0.10;  // of the best: dots further up are left out, the line is cut off
+constexpr double kShownAbove = 0.10;  // relative to the best cost: higher dots are omitted, and the line is cut off
 
-// Enough digits that neighbouring ticks differ.
+// Uses enough digits to distinguish neighbouring ticks.
 std::string tick_text(double value, double step) {
   const int digits = std::clamp(static_cast<int>(std::ceil(std::log10(std::abs(value) / step + 1))) + 1, 3, 12);
   if (std::abs(value) >= 1 && step >= 1 && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);

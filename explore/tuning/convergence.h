@@ -1,4 +1,4 @@
-// How a search went: every simulation's cost and the best so far, as a table and as a picture.
+// Convergence of a search: cost and best cost of every simulation, as a table and a plot.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace attnvp::explore {
 
-// "evaluation,cost,best,bb,hh,...": one line per simulation, from 1; a tiling that firmware refused has no cost.
+// "evaluation,cost,best,bb,hh,...": one line per simulation, from 1. The cost is empty if firmware refused the tiling.
 std::string convergence_csv(const TuningResult& result);
 
-// A line plot of the best so far over the simulations, the simulations as dots where they are near it, and the lower
-// bound; a complete SVG file. `title` is plain text.
+// Complete SVG file: best cost over simulations as a line, simulations near it as dots, and the lower bound. `title` is
+// plain text.
 std::string convergence_svg(const TuningResult& result, Objective objective, const std::string& title);
 
 }  // namespace attnvp::explore

@@ -5,9 +5,9 @@
 namespace attnvp::explore {
 
 namespace {
-constexpr double kBetter = 1 - 2e-3;  // a smaller gain is not followed
-constexpr double kWorthARun = 0.99;   // of the cost here: what cannot be lower by count is not run
-constexpr double kHopeless = 2;       // times the best so far: a starting point that is not worth descending from
+constexpr double kBetter = 1 - 2e-3;  // smaller gains are ignored
+constexpr double kWorthARun = 0.99;   // relative to the current cost: a vector whose lower bound is above it is not run
+constexpr double kHopeless = 2;       // relative to the best cost: more expensive starting points are skipped
 }  // namespace
 
 Descent::Descent(Space& space, std::vector<ParameterVector> starts) : space_(space), starts_(std::move(starts)) {}
@@ -44,7 +44,7 @@ void Descent::observe(const ParameterVector& vector, const Cost& cost) {
   neighbours_.pop_back();
   if (cost.first > kBetter * here_cost_.first) return;
   successes_[move] = ++steps_;
-  // A starting point that was passed on the way leads to the same end.
+  // A starting point on the path would lead to the same end.
   const auto passed = [&](const auto& start) { return start.second == vector; };
   evaluated_.erase(std::remove_if(evaluated_.begin(), evaluated_.end(), passed), evaluated_.end());
   move_to(vector, cost);
@@ -55,7 +55,7 @@ double Descent::limit() const {
   return kHopeless * best_.first;
 }
 
-// What led to a lower cost is tried first, the latest such move before all others.
+// Moves that reduced the cost come first, the most recent one before all others.
 void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
   here_ = vector;
   here_cost_ = cost;

@@ -33,7 +33,7 @@ Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_
   return {cycles, energy_pj};
 }
 
-Evaluator::Evaluator(const MachineConfig& machine, const config::Network& network, const config::EnergyTable& energy,
+Evaluator::Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
                      Objective objective, std::optional<Sample> sample)
     : machine_(machine), network_(network), energy_(energy), objective_(objective), sample_(std::move(sample)) {}
 
@@ -46,11 +46,11 @@ std::string Evaluator::key(const job::Schedule& schedule) {
 }
 
 namespace {
-// Times the limit: where a run is stopped. It lets equally fast schedules end, of which the least energy is chosen.
+// Runs are stopped at this factor of the limit, so that equally fast schedules finish and can be compared by energy.
 constexpr double kStopped = 1.02;
 }  // namespace
 
-std::optional<Evaluator::Totals> Evaluator::run(const config::Network& network, const job::Schedule& schedule,
+std::optional<Evaluator::Totals> Evaluator::run(const workload::Workload& network, const job::Schedule& schedule,
                                                 double limit) {
   if (runner_ == nullptr) {
     runner_ = std::make_unique<job::Runner>(sample_ ? sample_->machine : machine_, energy_, false);
@@ -62,23 +62,23 @@ std::optional<Evaluator::Totals> Evaluator::run(const config::Network& network, 
   }
   ++runs_;
   try {
-    const job::Result r = runner_->run(network, schedule, nullptr, options);
+    const job::RunResult r = runner_->run(network, schedule, nullptr, options);
     return Totals{static_cast<double>(r.cycles), r.total_energy_pj(), 0};
-  } catch (const config::ConfigError&) {  // larger than the smaller job
+  } catch (const config::ConfigError&) {  // tiles exceed the smaller job
   } catch (const job::RunError&) {
-    runner_.reset();  // it is spent
+    runner_.reset();  // unusable after a failure
   }
   return std::nullopt;
 }
 
-std::optional<Evaluator::Totals> Evaluator::run_or_recall(const config::Network& network, const job::Schedule& schedule,
-                                                          double limit) {
+std::optional<Evaluator::Totals> Evaluator::run_or_recall(const workload::Workload& network,
+                                                          const job::Schedule& schedule, double limit) {
   const MachineConfig& machine = sample_ ? sample_->machine : machine_;
   schedule::StreamDemand demand;
   try {
     const double most = objective_ == Objective::kCycles ? limit : std::numeric_limits<double>::infinity();
     demand = schedule::stream_demand(job::make_job(machine, network, schedule), machine, most);
-  } catch (const config::ConfigError&) {  // larger than the smaller job
+  } catch (const config::ConfigError&) {  // tiles exceed the smaller job
     return std::nullopt;
   }
   if (objective_ == Objective::kCycles && demand.cycles > limit) return std::nullopt;
@@ -90,12 +90,12 @@ std::optional<Evaluator::Totals> Evaluator::run_or_recall(const config::Network&
 
 std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedule, double limit) {
   if (!sample_) return run_or_recall(network_, schedule, limit);
-  // What the larger sample may take so that the whole job takes no more than the limit.
+  // Stops the larger sample when the estimate for the whole job exceeds the limit.
   const std::optional<Totals> large = run_or_recall(sample_->large, schedule, sample_->most_of_large(limit));
   if (!large || sample_->work_small == 0) return large;
   const std::optional<Totals> small = run_or_recall(sample_->small, schedule, std::numeric_limits<double>::infinity());
   const double times = sample_->work_all / sample_->work_large;
-  if (!small) return Totals{large->cycles * times, large->energy_pj * times, 0};  // tiles of the larger one's size
+  if (!small) return Totals{large->cycles * times, large->energy_pj * times, 0};  // tiles exceed the small one
   return Totals{sample_->extrapolated(small->cycles, large->cycles),
                 sample_->extrapolated(small->energy_pj, large->energy_pj), 0};
 }
@@ -120,7 +120,7 @@ const Evaluation& Evaluator::evaluate(const job::Schedule& schedule, double limi
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     evaluation = &remember(schedule, totals);
   }
-  // The same whether it was evaluated ahead, with another limit, or now.
+  // The result does not depend on when, or with which limit, the schedule was evaluated.
   const bool is_within = evaluation->demand <= limit && evaluation->cycles <= kStopped * limit;
   if (is_within || sample_ || objective_ != Objective::kCycles) return *evaluation;
   beyond_ = {schedule, {}, 0, 0, 0};
@@ -148,7 +148,7 @@ void Evaluator::evaluate_ahead(const std::vector<job::Schedule>& schedules, doub
       remember(wanted[i], totals);
     } else if (lines[i] == "none") {
       remember(wanted[i], std::nullopt);
-    }  // otherwise its process died: who asks for it comes upon the reason
+    }  // otherwise its process died, and evaluate() finds the reason
   }
 }
 

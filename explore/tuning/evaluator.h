@@ -1,6 +1,6 @@
-// What a schedule costs: a timing run of the platform, of the whole job or of a smaller one (sample.h). Costs are
-// compared only where they were found in the same way. Results are remembered by schedule and by the digest of the
-// command stream, as different schedules may have the same commands.
+// Evaluator: cost of a schedule by a timing run of the platform, of the whole job or of a smaller one (low-fidelity
+// evaluation, sample.h). Only costs of one evaluator are comparable. A memo table is indexed by schedule and by the
+// digest of the command stream, because different schedules may issue the same commands.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "explore/tuning/sample.h"
-#include "platform/config/energy.h"
-#include "platform/job/job.h"
+#include "platform/machine/energy.h"
+#include "platform/run/job.h"
 
 namespace attnvp::explore {
 
@@ -21,7 +21,7 @@ enum class Objective : std::uint8_t { kCycles, kEnergy, kEdp };  // EDP: energy 
 const char* name_of(Objective objective);                        // "cycles", "energy", "edp"
 const char* unit_of(Objective objective);                        // "cycles", "pJ", "J s"
 
-// The second number decides between equals: energy for cycles, cycles otherwise.
+// `second` breaks ties: energy for cycles, cycles otherwise.
 struct Cost {
   double first = std::numeric_limits<double>::infinity();  // cycles, pJ or J s; infinite: the run failed
   double second = std::numeric_limits<double>::infinity();
@@ -30,29 +30,30 @@ struct Cost {
 Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_hz);
 
 struct Evaluation {
-  job::Schedule schedule;  // complete
+  job::Schedule schedule;
   Cost cost;
   double cycles = 0, energy_pj = 0;
-  double demand = 0;  // cycles that its commands need at least, counted
+  double demand = 0;  // lower bound of its cycles, from its commands
 };
 
 class Evaluator {
  public:
-  // `sample`: partial evaluations. One at a time is alive, and runs with no other job::Runner made after it.
-  Evaluator(const MachineConfig& machine, const config::Network& network, const config::EnergyTable& energy,
+  // `sample` selects low-fidelity evaluation. Only one evaluator may exist at a time, and no other job::Runner may be
+  // created while it is used.
+  Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
             Objective objective, std::optional<Sample> sample);
   ~Evaluator();
 
-  // Of a complete schedule. A schedule that the firmware refuses, or that never ends, costs infinitely much. So does
-  // one of more cycles than `limit`, unless a run was near its end by then: it is not run where its commands, counted
-  // (platform/schedule/demand.h), need more, and otherwise stopped.
+  // Evaluates a complete schedule. The cost is infinite if firmware refuses the schedule, it deadlocks, or it needs
+  // more cycles than `limit`. A schedule is not run if the demand of its commands (platform/schedule/demand.h) exceeds
+  // the limit; a run near its end at the limit is completed.
   const Evaluation& evaluate(const job::Schedule& schedule, double limit = std::numeric_limits<double>::infinity());
   bool knows(const job::Schedule& schedule) const { return known_.count(key(schedule)) != 0; }
-  // The same for several, in processes side by side; no result depends on how many.
+  // Evaluates several schedules in parallel processes; results do not depend on `jobs`.
   void evaluate_ahead(const std::vector<job::Schedule>& schedules, double limit, unsigned jobs);
 
   bool is_partial() const { return sample_.has_value(); }
-  double seconds() const { return seconds_; }  // of wall time in simulations
+  double seconds() const { return seconds_; }  // wall-clock time of simulations
   std::uint64_t runs() const { return runs_; }
 
  private:
@@ -60,20 +61,20 @@ class Evaluator {
     double cycles = 0, energy_pj = 0, demand = 0;
   };
   static std::string key(const job::Schedule& schedule);
-  std::optional<Totals> run(const config::Network& network, const job::Schedule& schedule, double limit);
+  std::optional<Totals> run(const workload::Workload& network, const job::Schedule& schedule, double limit);
   std::optional<Totals> simulate(const job::Schedule& schedule, double limit);
-  std::optional<Totals> run_or_recall(const config::Network& network, const job::Schedule& schedule, double limit);
+  std::optional<Totals> run_or_recall(const workload::Workload& network, const job::Schedule& schedule, double limit);
   const Evaluation& remember(const job::Schedule& schedule, const std::optional<Totals>& totals);
 
   const MachineConfig machine_;
-  const config::Network network_;
+  const workload::Workload network_;
   const config::EnergyTable energy_;
   const Objective objective_;
   const std::optional<Sample> sample_;
   std::unique_ptr<job::Runner> runner_;
   std::map<std::string, Evaluation> known_;
-  Evaluation beyond_;                                         // what costs more than the limit
-  std::map<std::uint64_t, std::optional<Totals>> by_stream_;  // digest of the commands to the run's totals
+  Evaluation beyond_;                                         // result for schedules above the limit
+  std::map<std::uint64_t, std::optional<Totals>> by_stream_;  // digest of the command stream to the run's totals
   double seconds_ = 0;
   std::uint64_t runs_ = 0;
 };

@@ -8,10 +8,10 @@ namespace {
 constexpr std::size_t kPopulation = 24, kElite = 2;
 constexpr int kTournament = 3;
 constexpr std::uint64_t kCrossoverPercent = 80;
-constexpr std::uint64_t kMutationPercent = 12;  // of each parameter
+constexpr std::uint64_t kMutationPercent = 12;  // per parameter
 constexpr std::uint64_t kStepPercent = 50;      // of mutations: to a neighbouring value
 constexpr int kIdleGenerations = 50;
-constexpr int kDraws = 100;  // for a legal vector
+constexpr int kDraws = 100;  // attempts to draw a legal vector
 }  // namespace
 
 Genetic::Genetic(Space& space, std::uint64_t seed, std::vector<ParameterVector> starts)

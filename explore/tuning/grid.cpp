@@ -3,7 +3,7 @@
 namespace attnvp::explore {
 
 std::vector<ParameterVector> Grid::propose() {
-  constexpr std::size_t kAtATime = 64;  // what several processes share
+  constexpr std::size_t kAtATime = 64;  // batch for parallel processes
   std::vector<ParameterVector> batch;
   while (!ended_ && batch.size() < kAtATime) {
     ParameterVector vector;

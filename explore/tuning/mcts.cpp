@@ -6,8 +6,8 @@
 namespace attnvp::explore {
 
 namespace {
-constexpr double kExploration = 0.2;  // rewards of good vectors differ by some per cent
-constexpr int kTrips = 10'000;        // down the tree without a new legal vector: all that is left is known
+constexpr double kExploration = 0.2;  // rewards of good vectors differ by a few per cent
+constexpr int kTrips = 10'000;  // descents without a new legal vector after which the space is considered exhausted
 }  // namespace
 
 void Mcts::expand(std::uint32_t index) {
@@ -21,7 +21,7 @@ void Mcts::expand(std::uint32_t index) {
   }
 }
 
-// 0: all children are closed.
+// Returns 0 if all children are closed.
 std::uint32_t Mcts::choose(const Node& node) {
   std::vector<std::uint32_t> fresh;
   std::uint32_t best = 0;
@@ -33,7 +33,7 @@ std::uint32_t Mcts::choose(const Node& node) {
       fresh.push_back(i);
       continue;
     }
-    // The best reward below counts as much as the mean: a good subtree has one good vector.
+    // Averages mean and best reward, because a good subtree may contain a single good vector.
     const double value = (child.sum / child.visits + child.best) / 2 +
                          kExploration * std::sqrt(std::log(static_cast<double>(node.visits)) / child.visits);
     if (value > best_value) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 #include "platform/schedule/bound.h"
 #include "platform/schedule/dry_run.h"
 #include "platform/schedule/programs.h"
@@ -16,11 +16,11 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr std::uint64_t kFirstShare = 8;       // evaluations that each dataflow gets at first, at least
-constexpr std::size_t kWholeRuns = 3;          // of the best by smaller jobs
-constexpr std::uint64_t kMostWhole = 300'000;  // steps of a job whose whole runs decide
-// An evaluation of more than kLongEvaluation times options.sample_steps counts as several, but at least
-// kFewestEvaluations are made. Assumed: set by the time that long sequences may take; their quality was not measured.
+constexpr std::uint64_t kFirstShare = 8;       // minimum of initial evaluations per dataflow
+constexpr std::size_t kWholeRuns = 3;          // full-fidelity runs of the best candidates
+constexpr std::uint64_t kMostWhole = 300'000;  // events of a job above which no full-fidelity runs are made
+// An evaluation of more than kLongEvaluation * options.sample_steps events counts as several, but at least
+// kFewestEvaluations are made. Assumption: limits the time for long sequences; the effect on quality was not measured.
 constexpr std::uint64_t kLongEvaluation = 4, kFewestEvaluations = 24;
 
 struct Arm {
@@ -32,11 +32,11 @@ struct Arm {
   }
 };
 
-std::uint64_t steps_of(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+std::uint64_t steps_of(const MachineConfig& machine, const workload::Workload& network, const job::Schedule& schedule,
                        std::uint64_t most) {
   try {
     return schedule::count_steps(job::make_job(machine, network, schedule), burst_bytes(machine), most);
-  } catch (const config::ConfigError&) {  // its tiles are larger than the smaller job
+  } catch (const config::ConfigError&) {  // tiles exceed the smaller job
     return 0;
   }
 }
@@ -70,7 +70,8 @@ std::vector<job::Schedule> variants_of(const job::Schedule& schedule) {
 }
 
 Portfolio choose_from(const std::vector<job::Schedule>& schedules, const MachineConfig& machine,
-                      const config::Network& network, const config::EnergyTable& energy, const TuningOptions& options) {
+                      const workload::Workload& network, const config::EnergyTable& energy,
+                      const TuningOptions& options) {
   Portfolio result;
   std::vector<Arm> arms;
   std::exception_ptr first_error;
@@ -100,16 +101,17 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   std::optional<Sample> sample;
   std::uint64_t budget = options.evaluations;
   if (options.sample_steps > 0) {
-    const auto count = [&](const MachineConfig& m, const config::Network& n, std::uint64_t most) {
+    const auto count = [&](const MachineConfig& m, const workload::Workload& n, std::uint64_t most) {
       return steps_of(m, n, first, most);
     };
     sample = sample_of(machine, network, options.sample_steps, count);
     const std::uint64_t most = kLongEvaluation * options.sample_steps * (options.evaluations / kFewestEvaluations + 1);
     budget = budget_of(options, sample ? count(sample->machine, sample->large, most) : count(machine, network, most));
   }
-  if (sample && network.step == config::Step::kGemm) {  // whose tiles are to be no larger than the smaller product
+  if (sample && network.gemm() != nullptr) {  // tiles must not exceed the smaller product
     for (Arm& arm : arms) {
-      arm.tuner = std::make_unique<Tuner>(arm.tuner->problem(), options, sample->small.seq_q, sample->small.seq_kv);
+      arm.tuner = std::make_unique<Tuner>(arm.tuner->problem(), options, sample->small.gemm()->rows,
+                                          sample->small.gemm()->columns);
     }
   }
   const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;
@@ -126,7 +128,7 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
       if (!arm.is_going || done >= budget) continue;
       arm.is_going = arm.tuner->advance(*evaluator, std::min(share, budget - done), enough);
       any = true;
-      if (arm.cost() <= enough && !sample) break;  // a smaller job's cost may be too low
+      if (arm.cost() <= enough && !sample) break;  // the cost of a smaller job may be too low
     }
     std::stable_sort(arms.begin(), arms.end(), cheaper);
     if (!any || is_stopped() || arms.front().cost() <= enough) break;
@@ -144,19 +146,19 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
       result.candidates.push_back({e.schedule, e.cycles, !evaluator->is_partial(), e.cost.first});
     }
   }
-  if (result.candidates.empty() && evaluator->is_partial()) {  // all tiles are larger than the smaller job
+  if (result.candidates.empty() && evaluator->is_partial()) {  // all tiles exceed the smaller job
     evaluator.reset();
     TuningOptions whole = options;
     whole.sample_steps = 0;
     return choose_from(schedules, machine, network, energy, whole);
   }
-  if (result.candidates.empty()) {  // the run that follows says why
+  if (result.candidates.empty()) {  // the final run reports the reason
     result.is_final = false;
     result.candidates.push_back({first, 0, false, 0});
     return result;
   }
   if (!evaluator->is_partial()) return result;
-  // Whole runs decide between the best few by smaller jobs, of the best dataflow and of those next to it.
+  // Full-fidelity runs decide among the best candidates of the best dataflow and of the next ones.
   std::vector<Evaluation> few = arms.front().tuner->best(arms.size() == 1 ? kWholeRuns : 2);
   for (std::size_t i = 1; i < arms.size() && few.size() < kWholeRuns + 1; ++i) {
     for (const Evaluation& e : arms[i].tuner->best(1)) few.push_back(e);
@@ -187,7 +189,7 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   return result;
 }
 
-Portfolio pick_dataflow(const MachineConfig& machine, const config::Network& network, const job::Tiling& tiling,
+Portfolio pick_dataflow(const MachineConfig& machine, const workload::Workload& network, const job::Tiling& tiling,
                         const config::EnergyTable& energy, const TuningOptions& options) {
   std::vector<job::Schedule> all;
   const schedule::FirmwareImage& image = schedule::firmware_of(machine);
@@ -201,7 +203,7 @@ Portfolio pick_dataflow(const MachineConfig& machine, const config::Network& net
 
 std::string Portfolio::sentence() const {
   std::string beaten, extrapolated;
-  std::set<std::string> said{best().schedule.text};  // of several variants of a dataflow the best
+  std::set<std::string> said{best().schedule.text};  // names only the best of several variants of a dataflow
   for (const Candidate& c : candidates) {
     if (!said.insert(c.schedule.text).second) continue;
     std::string& list = c.is_whole == best().is_whole ? beaten : extrapolated;

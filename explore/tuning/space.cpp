@@ -30,13 +30,13 @@ std::uint32_t blocks_of_a_core(const schedule::Job& job, std::uint32_t rows) {
   return ceil_div(ceil_div(job.block.layer.seq_q, std::max(rows, 1U)), job.block.machine.cores);
 }
 
-// Buffers of K and V for as many tiles as there can be keep a head's K and V, which pays with grouped queries only.
+// Buffers for the maximum number of K and V tiles keep whole heads resident, which is useful only for grouped queries.
 bool is_worth_trying(const Parameter& p, std::uint32_t value, const schedule::Job& job) {
   const bool keeps_heads = value == p.most && p.extent == Extent::kCount && std::strcmp(p.name, "kv") == 0;
   return !keeps_heads || job.rules.group > 1;
 }
 
-// Multiples of the grain that grow by a third to a half, even shares of the extent, and parts of one grain.
+// Multiples of the grain that grow by a third to a half, even shares of the extent, and fractions of one grain.
 void add_rows(Values& values, std::uint32_t extent, std::uint32_t grain) {
   for (std::uint64_t n = 1; n * grain < extent; n += std::max<std::uint64_t>(n / 3, 1)) {
     values.push_back(static_cast<std::uint32_t>(n * grain));
@@ -50,7 +50,7 @@ void add_rows(Values& values, std::uint32_t extent, std::uint32_t grain) {
 }
 
 Values values_of(const Parameter& p, const schedule::Job& job, std::uint32_t rows) {
-  constexpr std::uint32_t kFewBlocks = 8;  // each number up to it is a value
+  constexpr std::uint32_t kFewBlocks = 8;  // all numbers up to it are candidates
   const std::uint32_t extent = schedule::largest(p, job), grain = grain_of(p, job);
   Values values;
   switch (p.extent) {
@@ -91,7 +91,7 @@ Values values_of(const Parameter& p, const schedule::Job& job, std::uint32_t row
   return values;
 }
 
-// Evenly spread, the first and the last among them.
+// Evenly spread selection that includes the first and the last value.
 Values thinned(const Values& all, std::size_t most) {
   if (all.size() <= most) return all;
   Values some;
@@ -105,7 +105,7 @@ std::size_t most_coarse(const Parameter& p) {
   return p.extent == Extent::kKeys ? 5 : 3;
 }
 
-// Values below half a grain are worth trying only where nothing else fits.
+// Values below half a grain are used only if no other fits.
 Values coarse_of(const Parameter& p, const schedule::Job& job) {
   Values all = values_of(p, job, job.block.machine.mac_rows);
   if (p.extent == Extent::kCount && p.named == nullptr) {
@@ -125,7 +125,7 @@ Values coarse_of(const Parameter& p, const schedule::Job& job) {
   return all;
 }
 
-// Which memory's room a parameter's values take.
+// Memory in which a parameter's values occupy space.
 enum class Room : std::uint8_t { kNone, kL0, kL1 };
 Room room_of(const Parameter& p) {
   if (p.extent == Extent::kCount && (p.grain != Grain::kOne || p.in_command)) return Room::kL0;
@@ -206,7 +206,7 @@ bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
       const Values all = values(i, vector);
       const hal::JobResult& answer = need(vector).result;
       if (answer.status == hal::Status::kBadTiling && answer.detail[0] == i) {
-        for (const std::uint32_t value : all) consider(i, value);  // the firmware does not say which values it takes
+        for (const std::uint32_t value : all) consider(i, value);  // the accepted values are not reported
         continue;
       }
       const auto at = std::lower_bound(all.begin(), all.end(), vector[i]);
@@ -248,7 +248,7 @@ std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
   return std::min(std::max(*number, 1U) * grain, extent);
 }
 
-// What `words` leaves at 0 by a modest guess.
+// Replaces zeros in `words` by conservative values.
 ParameterVector Space::guess(const ParameterVector& words) const {
   ParameterVector all = words;
   const auto fill = [&](std::size_t i) {
@@ -259,7 +259,7 @@ ParameterVector Space::guess(const ParameterVector& words) const {
   return all;
 }
 
-// Every combination of words and names.
+// Enumerates all combinations of symbolic and named values.
 void Space::each_word(std::size_t i, ParameterVector words, bool counts,
                       const std::function<void(const ParameterVector&)>& visit) const {
   if (i == words.size()) return visit(words);
@@ -278,7 +278,7 @@ void Space::each_word(std::size_t i, ParameterVector words, bool counts,
   }
 }
 
-// Of a product, columns for every core; likewise of rows.
+// Gives every core a share of a product's columns or rows.
 ParameterVector Space::shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const {
   const hal::MachineInfo& m = job_.block.machine;
   for (std::size_t i = 0; i < vector.size(); ++i) {
@@ -373,7 +373,7 @@ std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
       }
     }
   }
-  // More of one for less of another that takes room in the same memory.
+  // A step up of one parameter and a step down of another that uses the same memory.
   for (std::size_t i = 0; i < vector.size(); ++i) {
     for (std::size_t k = 0; k < vector.size(); ++k) {
       ++move;
@@ -401,10 +401,10 @@ void Space::refuse() const {
   schedule::Job job = job_;
   std::copy(nearest_vector_.begin(), nearest_vector_.end(), job.block.parameter);
   const std::string what =
-      fmt::format("{} on {} with {}", problem_.network.name, problem_.machine.name, problem_.schedule.text);
+      fmt::format("{} on {} with {}", problem_.network.name(), problem_.machine.name, problem_.schedule.text);
   hal::JobResult why = nearest_.fits(job_) ? schedule::answer_of(job) : nearest_.result;
   if (why.status == hal::Status::kDone && nearest_.fits(job_)) {
-    throw job::RunError(fmt::format("{}: its commands wait for ever, whatever its tiles are", what));
+    throw job::RunError(fmt::format("{}: deadlock with every tiling", what));
   }
   if (why.status == hal::Status::kDone) {
     why.status = hal::Status::kL1TooSmall;

@@ -1,5 +1,5 @@
-// How a space is searched: a strategy proposes parameter vectors and observes what they cost. All are deterministic:
-// the same space, costs and seed give the same proposals on every host and library.
+// Search strategy: proposes parameter vectors and observes their costs. All strategies are deterministic: space, costs
+// and seed determine the proposals on every host and library.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,17 @@ namespace attnvp::explore {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Legal vectors to evaluate next, which do not depend on each other's cost; none: the strategy has ended.
+  // Legal vectors to evaluate next, independent of each other's cost; empty: the strategy has ended.
   virtual std::vector<ParameterVector> propose() = 0;
-  // The cost of a vector that was proposed; each is observed before the next proposal.
+  // Reports the cost of a proposed vector. Every vector is observed before the next proposal.
   virtual void observe(const ParameterVector& vector, const Cost& cost) = 0;
-  // A vector that costs more is of no use, and need not be run to its end.
+  // Vectors above this cost are not useful, and their runs may be stopped.
   virtual double limit() const { return Cost().first; }
-  // No vector of the space costs less than the best that was observed.
+  // True if no vector of the space costs less than the best observed one.
   virtual bool is_complete() const { return false; }
 };
 
-// Raw integers of a generator that the standard defines bit by bit; the standard's distributions are not.
+// Integers of std::mt19937_64. The standard's distributions are not used, because libraries implement them differently.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -40,8 +40,8 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Multi-start coordinate descent: from the cheapest of the starting points to a neighbour that costs less, again and
-// again; then from the next cheapest.
+// Multi-start coordinate descent: from the cheapest starting point, repeatedly to a cheaper neighbour; then from the
+// next cheapest.
 class Descent final : public Strategy {
  public:
   explicit Descent(Space& space, std::vector<ParameterVector> starts);
@@ -54,17 +54,17 @@ class Descent final : public Strategy {
 
   Space& space_;
   std::vector<ParameterVector> starts_;                      // not evaluated yet
-  std::vector<std::pair<Cost, ParameterVector>> evaluated_;  // starting points that were not descended from
+  std::vector<std::pair<Cost, ParameterVector>> evaluated_;  // starting points without a descent
   std::map<ParameterVector, Cost> known_;
   bool begun_ = false;
   ParameterVector here_;
   Cost here_cost_, best_;
-  std::vector<Space::Neighbour> neighbours_;          // of here_, not tried yet, the next one last
-  std::map<std::uint32_t, std::uint64_t> successes_;  // move to when it last led to a lower cost
+  std::vector<Space::Neighbour> neighbours_;          // remaining neighbours of here_, the next one last
+  std::map<std::uint32_t, std::uint64_t> successes_;  // move to the step at which it last reduced the cost
   std::uint64_t steps_ = 0;
 };
 
-// Every legal combination of the coarse values.
+// Exhaustive search over the coarse values.
 class Grid final : public Strategy {
  public:
   explicit Grid(Space& space) : space_(space), next_(space.parameters(), 0) {}
@@ -80,8 +80,8 @@ class Grid final : public Strategy {
   double best_ = Cost().first;
 };
 
-// Selection, crossover and mutation (MAS-Attention, section 4.2) over the coarse values: tournament selection, uniform
-// crossover, mutation of a value to a neighbouring or to any one; the best two survive.
+// Genetic algorithm (MAS-Attention, section 4.2) over the coarse values: tournament selection, uniform crossover,
+// mutation to a neighbouring or random value, elitism of two.
 class Genetic final : public Strategy {
  public:
   Genetic(Space& space, std::uint64_t seed, std::vector<ParameterVector> starts);
@@ -102,12 +102,12 @@ class Genetic final : public Strategy {
   std::vector<ParameterVector> starts_;
   std::vector<Individual> population_;
   std::map<ParameterVector, Cost> known_;
-  int idle_ = 0;  // generations that brought nothing new
+  int idle_ = 0;  // generations without new vectors
   bool begun_ = false;
 };
 
-// Monte Carlo tree search (MAS-Attention, section 4.2) over the coarse values: a node fixes one more parameter than its
-// parent; children are chosen by UCT; a rollout fixes the rest at random.
+// Monte Carlo tree search (MAS-Attention, section 4.2) over the coarse values. A node fixes one parameter more than its
+// parent, UCT selects children, and a rollout fixes the others at random.
 class Mcts final : public Strategy {
  public:
   Mcts(Space& space, std::uint64_t seed) : space_(space), random_(seed), nodes_(1) {}
@@ -116,7 +116,7 @@ class Mcts final : public Strategy {
 
  private:
   struct Node {
-    std::uint32_t depth = 0, value = 0;  // parameters fixed; the value of the last of them
+    std::uint32_t depth = 0, value = 0;  // number of fixed parameters; value of the last one
     std::uint32_t visits = 0;
     double sum = 0, best = 0;  // rewards
     bool closed = false;       // every vector below is known
@@ -131,10 +131,10 @@ class Mcts final : public Strategy {
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> path_;
   std::map<ParameterVector, Cost> known_;
-  double reference_ = 0;  // the first finite cost: rewards are relative to it
+  double reference_ = 0;  // first finite cost; rewards are relative to it
 };
 
-// "descent", "grid", "ga", "mcts"; nullptr: there is none of that name.
+// "descent", "grid", "ga", "mcts"; nullptr for other names.
 std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, std::uint64_t seed,
                                         std::vector<ParameterVector> starts);
 

@@ -4,9 +4,9 @@
 
 namespace attnvp::explore {
 
-job::Schedule TunedRunner::complete(const config::Network& network, const job::Schedule& schedule) {
+job::Schedule TunedRunner::complete(const workload::Workload& network, const job::Schedule& schedule) {
   const std::string key =
-      fmt::format("{} {} {} {}", network.name, network.identity(), schedule.text, job::tiling_line(schedule.tiling));
+      fmt::format("{} {} {} {}", network.name(), network.identity(), schedule.text, job::tiling_line(schedule.tiling));
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   return known_[key] = tune(machine_, network, schedule, energy_, options_);

@@ -1,4 +1,4 @@
-// A machine that runs schedules with what they leave open chosen (tuner.h). Choices are remembered for its life.
+// Machine that completes schedules with the tuner (tuner.h) before it runs them. A memo table keeps the choices.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@ class TunedRunner {
       : machine_(machine), energy_(energy), options_(std::move(options)), runner_(machine, energy, full_data) {}
 
   // Throws as tune() and job::Runner::run() do.
-  job::Schedule complete(const config::Network& network, const job::Schedule& schedule);
-  job::Result run(const config::Network& network, const job::Schedule& schedule, const job::Tensors* tensors = nullptr,
-                  const job::RunOptions& options = {}) {
+  job::Schedule complete(const workload::Workload& network, const job::Schedule& schedule);
+  job::RunResult run(const workload::Workload& network, const job::Schedule& schedule,
+                     const job::Tensors* tensors = nullptr, const job::RunOptions& options = {}) {
     return runner_.run(network, complete(network, schedule), tensors, options);
   }
   const MachineConfig& machine() const { return machine_; }

@@ -8,14 +8,14 @@
 
 #include "explore/tuning/cache.h"
 #include "explore/tuning/portfolio.h"
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 #include "platform/schedule/bound.h"
 #include "platform/schedule/dry_run.h"
 
 namespace attnvp::explore {
 
 namespace {
-constexpr std::uint64_t kMostCounted = 200'000;  // steps of a starting point
+constexpr std::uint64_t kMostCounted = 200'000;  // limit of counted events of a starting point
 }  // namespace
 
 Tuner::Tuner(Problem problem, const TuningOptions& options, std::uint32_t most_rows, std::uint32_t most_columns)
@@ -24,7 +24,7 @@ Tuner::Tuner(Problem problem, const TuningOptions& options, std::uint32_t most_r
       space_(problem_, most_rows, most_columns),
       starts_(space_.starts()) {
   if (starts_.empty()) space_.refuse();
-  // The shortest runs first: others are stopped once they take too long.
+  // The shortest runs come first, because later ones are stopped at their cost.
   std::vector<std::pair<std::uint64_t, ParameterVector>> counted;
   job::Schedule schedule = problem_.schedule;
   for (const ParameterVector& start : starts_) {
@@ -109,8 +109,8 @@ double bound_of(const Problem& p, const TuningOptions& o, const job::Schedule& s
 }
 
 [[noreturn]] void refuse_all(const Problem& p) {
-  throw job::RunError(fmt::format("{} on {} with {}: no schedule of it ran to its end, whatever its tiles were",
-                                  p.network.name, p.machine.name, p.schedule.text));
+  throw job::RunError(
+      fmt::format("{} on {} with {}: no tiling ran to its end", p.network.name(), p.machine.name, p.schedule.text));
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ TuningResult search(const Problem& problem, const TuningOptions& options) {
   return result;
 }
 
-job::Schedule tune(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+job::Schedule tune(const MachineConfig& machine, const workload::Workload& network, const job::Schedule& schedule,
                    const config::EnergyTable& energy, const TuningOptions& options) {
   const Problem problem{machine, network, schedule, energy};
   if (!has_open_parameters(schedule)) {
@@ -156,7 +156,8 @@ job::Schedule tune(const MachineConfig& machine, const config::Network& network,
   return chosen;
 }
 
-job::Schedule first_fit(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule) {
+job::Schedule first_fit(const MachineConfig& machine, const workload::Workload& network,
+                        const job::Schedule& schedule) {
   if (!has_open_parameters(schedule)) return schedule;
   const Problem problem{machine, network, schedule, {}};
   Space space(problem);

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "explore/validate/validate.h"
-#include "platform/config/hardware.h"
-#include "platform/config/words.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
 #include "platform/report/table.h"
 
 namespace attnvp::validate {
@@ -21,7 +21,7 @@ using config::Unit;
 constexpr std::size_t kMostKeys = 3;
 constexpr double kFirstStep = 0.3, kLastStep = 0.04;  // factors e^step and e^-step
 
-// The number as a setting has it.
+// Formats the number as a setting.
 std::string written(Unit unit, double value) {
   switch (unit) {
     case Unit::kTime:
@@ -96,7 +96,7 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
       throw ConfigError(fmt::format("--key {}: it is given twice", config::in_quotes(*key)));
     }
   }
-  const Result first = validate(path, options, rows);
+  const SetResult first = validate(path, options, rows);
   Fit fit{first.set, first.hardware, {}, first.errors, first.errors, 1};
   const MachineConfig machine =
       config::load_hardware(options.hardware.empty() ? first.hardware : options.hardware, options.settings);

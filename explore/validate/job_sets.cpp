@@ -1,13 +1,13 @@
-// Sets whose rows are jobs of this platform.
+// Data sets whose rows are jobs of this platform.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "explore/tuning/tuned_runner.h"
 #include "explore/validate/data_set.h"
-#include "models/cached_dram/cached_dram.h"
-#include "platform/config/catalog.h"
-#include "platform/config/hardware.h"
+#include "models/memory/cached_dram/cached_dram.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/hardware.h"
 
 namespace attnvp::validate {
 
@@ -15,31 +15,30 @@ JobSet::JobSet(const Options& options, const char* machine)
     : machine_(config::load_hardware(options.hardware.empty() ? machine : options.hardware, options.settings)),
       energy_(config::load_energy(machine_.energy)) {}
 
-config::Network JobSet::layer_of(const Row& row, const std::string& text) {
+workload::Workload JobSet::layer_of(const Row& row, const std::string& text) {
   try {
-    return config::load_network(text);
+    return workload::load(text);
   } catch (const config::ConfigError& problem) {
     config::fail(row.origin(), problem.what());
   }
 }
 
-job::Result JobSet::run(const MachineConfig& machine, const config::Network& layer, const std::string& dataflow,
-                        const Tiling& tiling) const {
+job::RunResult JobSet::run(const MachineConfig& machine, const workload::Workload& layer, const std::string& dataflow,
+                           const Tiling& tiling) const {
   job::Schedule schedule = job::parse_dataflow(dataflow);
   for (const auto& [name, value] : tiling) schedule.tiling.set(name, value);
   return explore::TunedRunner(machine, energy_, false).run(layer, schedule);
 }
 
-std::string JobSet::note(const job::Result& r) {
+std::string JobSet::note(const job::RunResult& r) {
   const job::Utilization& u = r.utilization;
   return fmt::format("MAC {:.0f} %, VEC {:.0f} %, DRAM {:.0f} % busy", 100 * u.mac, 100 * u.vec, 100 * u.dram);
 }
 
 namespace {
 
-// As the public kernels do where the cache has pages: thread blocks of 64 queries of one head against tiles of 128
-// keys; a token of each request against its cache, the heads of a group side by side, in as many pieces as fill the
-// machine.
+// Paged-cache kernels: prefill uses thread blocks of 64 queries of one head and tiles of 128 keys. Decode processes one
+// token per request with grouped heads together, in enough pieces to fill the machine.
 constexpr std::uint32_t kRows = 64, kKeys = 128;
 
 class AttentionSet : public JobSet {
@@ -48,7 +47,7 @@ class AttentionSet : public JobSet {
       : JobSet(options, "rtx4090"),
         warm_(warmed(machine_)),
         model_(options.network.empty() ? "llama3.1-8b" : options.network) {
-    config::load_network(model_);  // a mistake is told before the first row
+    workload::load(model_);  // reports errors before the first row
   }
 
   std::vector<Point> predict(const Row& row) override {
@@ -58,18 +57,18 @@ class AttentionSet : public JobSet {
       config::fail(row.origin(), "a row is prefill (prefill_chunk above 0) or decode (n_decode above 0)");
     }
     const bool prefill = chunk > 0;
-    const config::Network layer =
+    const workload::Workload layer =
         layer_of(row, prefill ? fmt::format("{},phase=prefill,N={},cache={},append=off", model_, chunk, before)
                               : fmt::format("{},phase=decode,batch={},cache={},append=off", model_, requests, cached));
-    // Decode packs the queries of a group, and with several requests two further kernels bring them into that order and
-    // back; one writes the cache in any case.
-    const std::uint32_t rows = layer.folded().seq_q;
-    const bool warm = requests <= 1 && 2 * 2 * layer.key_elements() <= cache_bytes();
-    const job::Result result =
+    // Decode packs the queries of a group. With several requests, two further kernels reorder them and back. One kernel
+    // always writes the cache.
+    const std::uint32_t rows = layer.attention().folded().seq_q;
+    const bool warm = requests <= 1 && 2 * 2 * layer.attention().key_elements() <= cache_bytes();
+    const job::RunResult result =
         run(warm ? warm_ : machine_, layer,
             fmt::format("{}:grid=blocks,kernels={}", prefill ? "flash2" : "flash-decoding", requests > 1 ? 3 : 1),
             {{"nq", std::min(kRows, rows)},
-             {"nkv", std::min(kKeys, layer.seq_kv)},
+             {"nkv", std::min(kKeys, layer.extents().seq_kv)},
              {"m0", kRows},
              {"n0", kKeys},
              {"k0", 64},
@@ -80,8 +79,8 @@ class AttentionSet : public JobSet {
   }
 
  private:
-  // Timed repeatedly: what has room in the cache is found there, where there is one request. Several requests of equal
-  // bytes are read from DRAM, as measurements have it.
+  // Measurements are repeated: with a single request, data that fits into the cache is found there. Several requests
+  // are read from DRAM, as the measurements show.
   static MachineConfig warmed(MachineConfig machine) {
     machine.own<CacheConfig>().warm = true;
     return machine;
@@ -110,7 +109,7 @@ Kind attention_kind() {
 namespace {
 
 // C = A(M x K) B(K x L), D = C E(L x N): one head of M queries and L keys without softmax.
-// B and E of the pair take turns: each is loaded while the other one is multiplied.
+// B and E alternate: each is loaded during the multiplication with the other.
 constexpr std::uint32_t kRing = 1;
 
 class ChainSet : public JobSet {
@@ -121,21 +120,21 @@ class ChainSet : public JobSet {
     const std::uint64_t m = row.whole("M"), n = row.whole("N"), k = row.whole("K"), l = row.whole("L");
     if (n != k)
       config::fail(row.origin(), fmt::format("column 'N': found {}; allowed is that of column 'K', {}", n, k));
-    const config::Network layer = layer_of(row, fmt::format("H=1,NQ={},NKV={},E={},softmax=none", m, l, k));
+    const workload::Workload layer = layer_of(row, fmt::format("H=1,NQ={},NKV={},E={},softmax=none", m, l, k));
     const auto least = [&](const char* column, std::uint64_t extent) {
       const std::uint64_t tile = row.whole(column);
       if (tile == 0) config::fail(row.origin(), fmt::format("column '{}': found 0; allowed is 1 or more", column));
       return static_cast<std::uint32_t>(std::min(tile, extent));
     };
     const std::uint32_t nq = least("mM", m), kd = least("mK1", k), nkv = least("mK2", l);
-    const job::Result r = run(machine_, layer, "chain",
-                              {{"nq", nq},
-                               {"nkv", nkv},
-                               {"kd", kd},
-                               {"m0", machine_.mac.rows},
-                               {"n0", machine_.mac.columns},
-                               {"k0", 16},
-                               {"kv", kRing}});
+    const job::RunResult r = run(machine_, layer, "chain",
+                                 {{"nq", nq},
+                                  {"nkv", nkv},
+                                  {"kd", kd},
+                                  {"m0", machine_.mac.rows},
+                                  {"n0", machine_.mac.columns},
+                                  {"k0", 16},
+                                  {"kv", kRing}});
     return {{"", row.positive("rtl_cycles"), static_cast<double>(r.cycles), "cycles", note(r)}};
   }
 };
@@ -155,14 +154,14 @@ Kind chain_kind() {
 
 namespace {
 
-// The benchmark of the kernels' own repository: hidden size 2048, 16,384 tokens in all.
+// Benchmark settings of the kernels' repository: hidden size 2048, 16,384 tokens in all.
 constexpr std::uint64_t kHidden = 2048, kTokens = 16384;
-constexpr std::uint32_t kBlockRows = 128, kBlockKeys = 128;  // of a thread block's tile
+constexpr std::uint32_t kBlockRows = 128, kBlockKeys = 128;  // tile of a thread block
 
 class FlashSet : public JobSet {
  public:
   explicit FlashSet(const Options& options) : JobSet(options, "h100"), synchronous_(machine_) {
-    // What kernels reach whose matrix instructions are those of earlier GPUs is a machine of its own, NAME-mma.
+    // Machine NAME-mma models kernels that use the matrix instructions of earlier GPUs.
     const std::string base = options.hardware.empty() ? "h100" : options.hardware;
     for (const config::CatalogEntry& entry : config::list(config::Folder::kHardware)) {
       if (entry.name == base + "-mma") synchronous_ = config::load_hardware(entry.name, options.settings);
@@ -182,10 +181,11 @@ class FlashSet : public JobSet {
     }
     if (length == 0) config::fail(row.origin(), "column 'seq_len': found 0; allowed is 1 or more");
     const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
-    const config::Network layer =
+    const workload::Workload layer =
         layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0));
-    const std::uint32_t rows = std::min(kBlockRows, layer.seq_q), keys = std::min(kBlockKeys, layer.seq_kv);
-    const job::Result r =
+    const workload::Extents e = layer.extents();
+    const std::uint32_t rows = std::min(kBlockRows, e.seq_q), keys = std::min(kBlockKeys, e.seq_kv);
+    const job::RunResult r =
         run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
             {{"nq", rows},
              {"nkv", keys},
@@ -217,7 +217,7 @@ Kind flash_kind() {
 
 namespace {
 
-// Thread blocks of 128 x 128 results, 64 of the depth at a time; softmax by rows.
+// Thread blocks of 128 x 128 results with a depth of 64; softmax by rows.
 constexpr std::uint32_t kTile = 128, kDepth = 64;
 
 class StepSet : public JobSet {
@@ -235,29 +235,29 @@ class StepSet : public JobSet {
 
  private:
   std::vector<Point> gemm(const Row& row, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-    const config::Network layer = layer_of(row, fmt::format("gemm:{}x{}x{}", m, n, k));
-    const std::uint32_t nq = std::min(kTile, layer.seq_q), nkv = std::min(kTile, layer.seq_kv);
-    // Measured through a library: its call costs a second launch. What threads of a block load together makes whole
-    // sectors, which panels stand for.
-    const job::Result r = run(machine_, layer, "gemm-panels:kernels=1",
-                              {{"nq", nq},
-                               {"nkv", nkv},
-                               {"kd", std::min(4 * kDepth, layer.emb)},
-                               {"m0", kTile},
-                               {"n0", kTile},
-                               {"k0", kDepth},
-                               {"kv", 2}});
+    const workload::Workload layer = layer_of(row, fmt::format("gemm:{}x{}x{}", m, n, k));
+    const workload::Extents e = layer.extents();
+    const std::uint32_t nq = std::min(kTile, e.seq_q), nkv = std::min(kTile, e.seq_kv);
+    // The measured library call includes a second launch. Threads of a block load whole sectors, which panels model.
+    const job::RunResult r = run(machine_, layer, "gemm-panels:kernels=1",
+                                 {{"nq", nq},
+                                  {"nkv", nkv},
+                                  {"kd", std::min(4 * kDepth, e.emb)},
+                                  {"m0", kTile},
+                                  {"n0", kTile},
+                                  {"k0", kDepth},
+                                  {"kv", 2}});
     return {{"", row.positive("ms"), r.seconds() * 1e3, "ms", note(r)}};
   }
 
   std::vector<Point> softmax(const Row& row, std::uint64_t m, std::uint64_t n) {
-    const config::Network layer = layer_of(row, fmt::format("softmax:{}x{}", m, n));
-    // As many rows as make some ten thousand elements, but eight blocks for every worker.
+    const workload::Workload layer = layer_of(row, fmt::format("softmax:{}x{}", m, n));
+    // Rows of about ten thousand elements per block, and at least eight blocks per worker.
     const auto rows = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(8192 / n, m / (8 * std::uint64_t{machine_.clusters}))));
-    const job::Result r =
+    const job::RunResult r =
         run(machine_, layer, "softmax-rows",
-            {{"nq", rows}, {"nkv", layer.seq_kv}, {"kd", 1}, {"m0", 1}, {"n0", 1}, {"k0", 1}, {"kv", 2}});
+            {{"nq", rows}, {"nkv", layer.extents().seq_kv}, {"kd", 1}, {"m0", 1}, {"n0", 1}, {"k0", 1}, {"kv", 2}});
     const double elements = static_cast<double>(m) * static_cast<double>(n);
     return {{"", row.positive("gelem_per_s"), elements / r.seconds() * 1e-9, "G elements/s", note(r)}};
   }

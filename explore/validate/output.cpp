@@ -9,24 +9,24 @@
 
 #include "explore/plot/svg.h"
 #include "explore/validate/validate.h"
+#include "platform/base/printable.h"
 #include "platform/report/csv.h"
 #include "platform/report/json.h"
-#include "platform/report/page_files.h"
+#include "platform/report/page/page_files.h"
 #include "platform/report/table.h"
-#include "platform/text/printable.h"
 
 namespace attnvp::validate {
 
 namespace {
 
 constexpr double kSize = 480, kLeft = 80, kTop = 24, kRight = 464, kBottom = 424;
-constexpr double kBand = 1.10;  // the dashed lines: 10% to either side
+constexpr double kBand = 1.10;  // dashed lines at 10% to either side
 
 std::string plot_of(const std::string& unit, const std::vector<std::pair<double, double>>& points) {
   std::vector<double> values;
   for (const auto& [measured, predicted] : points) {
     values.push_back(measured);
-    values.push_back(std::max(predicted, measured / 1000));  // what is 0 stands at the edge
+    values.push_back(std::max(predicted, measured / 1000));  // values of 0 are drawn at the edge
   }
   plot::Scale x = plot::scale_of(values, kLeft, kRight);
   if (!x.logarithmic) {
@@ -47,8 +47,8 @@ std::string plot_of(const std::string& unit, const std::vector<std::pair<double,
   return out + plot::dots(places, 6, plot::color(0)) + "</svg>\n";
 }
 
-// Predicted over measured, one plot a unit, both axes alike and logarithmic.
-std::string plots(const Result& result) {
+// Predicted over measured values, one plot per unit, with equal logarithmic axes.
+std::string plots(const SetResult& result) {
   std::map<std::string, std::vector<std::pair<double, double>>> by_unit;
   for (const Point& p : result.points) by_unit[p.unit].emplace_back(p.measured, p.predicted);
   std::string out;
@@ -65,17 +65,17 @@ constexpr double kSteps[] = {0.05, 0.10, 0.25};
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f}%", 100 * share); }
 
-std::string cells_of(const Result& r, std::size_t point) {
+std::string cells_of(const SetResult& r, std::size_t point) {
   return fmt::format("{}", fmt::join(r.lines[r.rows[point] - 1].cells, ","));
 }
 
-double share_within(const Result& r, double most) {
+double share_within(const SetResult& r, double most) {
   const auto n =
       std::count_if(r.points.begin(), r.points.end(), [most](const Point& p) { return std::abs(error_of(p)) <= most; });
   return static_cast<double>(n) / static_cast<double>(std::max<std::size_t>(r.points.size(), 1));
 }
 
-std::vector<std::size_t> worst_first(const Result& r) {
+std::vector<std::size_t> worst_first(const SetResult& r) {
   std::vector<std::size_t> order(r.points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -84,7 +84,7 @@ std::vector<std::size_t> worst_first(const Result& r) {
   return order;
 }
 
-report::Table table_of(const Result& r, const std::vector<std::size_t>& points) {
+report::Table table_of(const SetResult& r, const std::vector<std::size_t>& points) {
   report::Table table;
   using Align = report::Table::Align;
   table.column("row"), table.column("measured"), table.column("predicted"), table.column("error");
@@ -100,7 +100,7 @@ report::Table table_of(const Result& r, const std::vector<std::size_t>& points) 
   return table;
 }
 
-std::string errors_text(const Result& r) {
+std::string errors_text(const SetResult& r) {
   std::string out;
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<17}{}\n", name, value);
@@ -122,14 +122,14 @@ std::string errors_text(const Result& r) {
 
 }  // namespace
 
-std::string to_text(const Result& r) {
+std::string to_text(const SetResult& r) {
   std::vector<std::size_t> worst = worst_first(r);
   worst.resize(std::min(worst.size(), kWorstShown));
   return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text(text::line_width());
 }
 
 namespace {
-void fill(nlohmann::ordered_json& document, const Result& r) {
+void fill(nlohmann::ordered_json& document, const SetResult& r) {
   document["set"] = r.set;
   document["hardware"] = r.hardware;
   document["rows"] = nlohmann::ordered_json::array();
@@ -149,26 +149,26 @@ void fill(nlohmann::ordered_json& document, const Result& r) {
 }
 }  // namespace
 
-std::string to_json(const Result& r) {
+std::string to_json(const SetResult& r) {
   nlohmann::ordered_json document = report::json_document();
   fill(document, r);
   return report::json_text(document);
 }
 
-std::string to_json(const std::vector<Result>& results) {
+std::string to_json(const std::vector<SetResult>& results) {
   nlohmann::ordered_json document = report::json_document();
   document["sets"] = nlohmann::ordered_json::array();
-  for (const Result& r : results) fill(document["sets"].emplace_back(), r);
+  for (const SetResult& r : results) fill(document["sets"].emplace_back(), r);
   return report::json_text(document);
 }
 
-std::string summary(const std::vector<Result>& results, std::size_t line_width) {
+std::string summary(const std::vector<SetResult>& results, std::size_t line_width) {
   report::Table table;
   using Align = report::Table::Align;
   table.column("set", Align::kLeft), table.column("hardware", Align::kLeft);
   table.column("rows"), table.column("mean error"), table.column("bias"), table.column("rank correlation");
-  table.column("worst error");
-  for (const Result& r : results) {
+  table.column("worst");
+  for (const SetResult& r : results) {
     table.row({text::printable(r.set), text::printable(r.hardware), fmt::format("{}", r.lines.size()),
                report::percent(r.errors.mape), signed_percent(r.errors.bias), fmt::format("{:.4f}", r.errors.spearman),
                report::percent(r.errors.worst)});
@@ -176,14 +176,14 @@ std::string summary(const std::vector<Result>& results, std::size_t line_width) 
   return table.text(line_width);
 }
 
-std::string to_markdown(const std::vector<Result>& results) {
+std::string to_markdown(const std::vector<SetResult>& results) {
   std::string out =
       "# Predictions beside measurements\n\nWritten by `attnvp validate --markdown docs/results/validation.md`. An "
       "error is "
       "predicted / measured - 1; the mean is of magnitudes, the bias of errors. What of a machine is calibrated says "
       "its file, `attnvp describe MACHINE`.\n\n```\n" +
       summary(results) + "```\n";
-  for (const Result& r : results) {
+  for (const SetResult& r : results) {
     const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.set; });
     std::vector<std::size_t> worst = worst_first(r);
     worst.resize(std::min(worst.size(), kWorstShown));
@@ -194,7 +194,7 @@ std::string to_markdown(const std::vector<Result>& results) {
   return out;
 }
 
-std::string to_csv(const Result& r) {
+std::string to_csv(const SetResult& r) {
   using report::csv_cell;
   using report::csv_number;
   std::string out = "row,what,measured,predicted,unit,error,note";
@@ -211,7 +211,7 @@ std::string to_csv(const Result& r) {
 }
 
 namespace {
-std::string section_of(const Result& r) {
+std::string section_of(const SetResult& r) {
   return fmt::format(
       "<section><h2>{}</h2>\n<pre>{}</pre>\n<div class=\"panels\">{}</div>\n<details><summary>All rows, worst "
       "first</summary><div class=\"scroll\"><pre>{}</pre></div></details></section>\n",
@@ -220,9 +220,9 @@ std::string section_of(const Result& r) {
 }
 }  // namespace
 
-std::string to_html(const std::vector<Result>& results) {
+std::string to_html(const std::vector<SetResult>& results) {
   std::string body;
-  for (const Result& r : results) body += section_of(r);
+  for (const SetResult& r : results) body += section_of(r);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width, "

@@ -1,4 +1,4 @@
-// Sets of parts: channels of DRAM, SRAMs.
+// Data sets of components: DRAM channels and SRAMs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "explore/validate/data_set.h"
-#include "models/banked_dram/traffic.h"
-#include "platform/config/dram_part.h"
-#include "platform/config/words.h"
-#include "platform/energy/sram.h"
+#include "models/memory/banked_dram/traffic.h"
+#include "platform/machine/dram_part.h"
+#include "platform/machine/energy/sram.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::validate {
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "explore/processes/processes.h"
-#include "platform/config/catalog.h"
-#include "platform/config/document.h"
-#include "platform/config/error.h"
-#include "platform/config/words.h"
-#include "platform/job/job.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
+#include "platform/machine/error.h"
+#include "platform/machine/words.h"
+#include "platform/run/job.h"
 
 namespace attnvp::validate {
 
@@ -99,7 +99,7 @@ namespace {
 
 using nlohmann::json;
 
-// A row's answer as a line: its points, or what it threw.
+// Serialises a row's points, or its exception, as a line.
 std::string answer(DataSet& set, const Row& row) {
   json line;
   try {
@@ -127,9 +127,8 @@ std::vector<Point> points_of(const std::string& line) {
   return points;
 }
 
-// The points of every row, in the order of the rows, each predicted in a process of its own: a process holds one
-// simulated machine at a time, and the host has several processors. Throws what a row threw, of several the first
-// one's.
+// Predicts every row in a child process and returns the points in row order. Throws the exception of the first row that
+// failed.
 std::vector<std::vector<Point>> predict_in_processes(DataSet& set, const std::vector<Row>& rows,
                                                      const std::function<void(std::size_t)>& progress) {
   const std::vector<std::string> lines = explore::in_processes(
@@ -170,7 +169,7 @@ std::size_t Row::index(const char* column) const {
 }
 
 std::uint64_t Row::whole(const char* column) const {
-  constexpr double kMost = 9007199254740992;  // 2^53: beyond, not every whole number is one
+  constexpr double kMost = 9007199254740992;  // 2^53: larger integers are not exact
   const double value = from_zero(column);
   if (value != std::floor(value) || value > kMost) {
     config::fail(origin(), fmt::format("found {}; allowed is a whole number", config::in_quotes(text(column))));
@@ -190,8 +189,8 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
-Result validate(const std::string& path, const Options& options, const RowProgress& progress) {
-  Result result;
+SetResult validate(const std::string& path, const Options& options, const RowProgress& progress) {
+  SetResult result;
   result.lines = config::read_csv_table(path);
   const Kind& kind = kind_of(result.lines.front());
   result.set = kind.name;

@@ -1,6 +1,7 @@
-// A fused pair of GEMMs: C = A.B^T and D = C.E, head by head with C on chip. Row blocks of nq rows of A stay in L1; B
-// goes by in tiles of nkv rows and slices of kd of its depth, E in tiles of nkv rows; a tile is asked for when the one
-// before has come. C's sums wait in L0 between slices where it holds them, else in L1. For layers without softmax.
+// Fused pair of GEMMs: C = A.B^T and D = C.E, head by head with C on chip, for layers without softmax. Row blocks of nq
+// rows of A stay in L1. B is streamed in tiles of nkv rows and slices of kd of its depth, E in tiles of nkv rows; each
+// tile is requested when the previous one has arrived. C's partial sums stay in L0 between slices if they fit, else in
+// L1.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -75,17 +76,17 @@ class Chain {
  private:
   struct Core {
     Buffers a, b, e, c, d, c_sums, d_sums;
-    uint32_t items = 0, tiles = 0;  // begun
+    uint32_t items = 0, tiles = 0;  // started
   };
 
-  // Columns of rows of `width`.
+  // Some columns of rows of `width` columns.
   static Matrix in_dram(uint64_t tensor, uint32_t width, uint64_t row, uint32_t rows, uint32_t column,
                         uint32_t columns) {
     const uint32_t stride = width * kHalfBytes;
     return {tensor + row * stride + uint64_t{column} * kHalfBytes, rows, columns, stride};
   }
 
-  // Tile j of B and E against a row block.
+  // Processes tile j of B and E for a row block.
   void tile(uint32_t core, uint32_t item, uint32_t j) {
     Core& at = core_[core];
     const hal::Layer& l = rt_.layer();

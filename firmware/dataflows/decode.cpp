@@ -1,6 +1,7 @@
-// Decoding: few queries, long contexts. LeanAttention deals all tiles of all heads' contexts to the workers in one walk
-// (stream-K); FlashDecoding cuts every context into the same number of pieces; FlashAttention-2 does not cut at all.
-#include "firmware/runtime/decode.h"
+// Decoding: few queries, long contexts. LeanAttention distributes all tiles of all heads' contexts as one linear
+// sequence (stream-K). FlashDecoding cuts every context into the same number of pieces. FlashAttention-2 does not
+// split.
+#include "firmware/runtime/attention/decode.h"
 
 namespace attnvp::firmware {
 
@@ -16,7 +17,7 @@ void run(Runtime& rt, Deal deal) {
   if (!rt.ok()) return;
   const uint32_t slots = rt.machine().clusters * rt.cores() * plan.share;
   const uint32_t heads = contexts.heads() * contexts.count();
-  // The public kernels reckon with two thread blocks on a multiprocessor, however many there are.
+  // The public kernels assume two thread blocks per multiprocessor, regardless of the actual number.
   const bool blocks = plan.grid == Grid::kBlocks;
   const uint32_t fill = blocks ? 2 * rt.machine().clusters * rt.cores() : slots;
   const uint32_t splits = deal == Deal::kStreamed ? 0
@@ -53,7 +54,7 @@ const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context
                           kGridOptions,       kPartitionStatistics,
                           hal::kScoresOnChip, kRagged | kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFlash2);
-// Softmax of a tile beside the matmuls of the next: two tiles of K and V under way at least.
+// Softmax of a tile overlaps the matmuls of the next: at least two tiles of K and V are in flight.
 void run_flash3(Runtime& rt) { run(rt, Deal::kPipelined); }
 const Dataflow kFlash3 = {
     "flash3",           "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",

@@ -1,8 +1,8 @@
-// FLAT: all three operators fused on chip, row block by row block, one after the other. With prefetch=on the loads of
-// the next blocks and the stores run behind the computation, with prefetch=off transfers and computation take turns.
-#include "firmware/runtime/in_turn.h"
-#include "firmware/runtime/score_tiles.h"
-#include "firmware/runtime/two_streams.h"
+// FLAT: all three operators fused on chip, one row block after the other. With prefetch=on, loads of the next blocks
+// and stores overlap computation; with prefetch=off, transfers and computation alternate.
+#include "firmware/runtime/attention/in_turn.h"
+#include "firmware/runtime/attention/score_tiles.h"
+#include "firmware/runtime/attention/two_streams.h"
 
 namespace attnvp::firmware {
 
@@ -18,8 +18,7 @@ const DataflowOption kOptions[] = {
      "of DRAM, in tiles"},
     {nullptr, nullptr, nullptr}};
 
-// Where row blocks are too long for L1: C of one, softmax of the one before and O of the one before that side by side,
-// scores on their way from one to the next in DRAM.
+// For row blocks that exceed L1: C, softmax and O of three consecutive row blocks run in parallel, with scores in DRAM.
 void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
   ScoreTiles all(rt, tiling, Steps::kSideBySide);
   const Work& work = all.work();

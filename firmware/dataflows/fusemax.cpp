@@ -1,8 +1,8 @@
-// FuseMax: one pass over K and V, softmax shared by the two-dimensional array (exponentials and row sums, on the PEs
-// that hold the scores) and the one-dimensional one (running maxima, scales, sums). binding=interleaved puts steps of
-// different tiles side by side (the paper's +Binding), serial one after the other (+Architecture). On a machine whose
-// PEs only multiply, and for `cascade` (+Cascade), the vector engine does all of the softmax.
-#include "firmware/runtime/online_attention.h"
+// FuseMax: one pass over K and V. The two-dimensional array computes exponentials and row sums on the PEs that hold the
+// scores; the one-dimensional array computes running maxima, scales and sums. binding=interleaved overlaps steps of
+// different tiles (the paper's +Binding); binding=serial does not (+Architecture). For `cascade` (+Cascade), and if PEs
+// only multiply, the vector engine computes all of the softmax.
+#include "firmware/runtime/attention/online_attention.h"
 
 namespace attnvp::firmware {
 

@@ -1,4 +1,4 @@
-// One GEMM by itself, C = Q.K^T to DRAM. Blocks are handed out as thread blocks of a GPU are.
+// Single GEMM, C = Q.K^T to DRAM. Blocks are dispatched like thread blocks of a GPU.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -6,9 +6,9 @@ namespace attnvp::firmware {
 namespace {
 
 constexpr uint32_t kLoads = 0, kStores = 1;  // DMA channels
-constexpr uint32_t kBand = 8;                // row blocks that go by together: what they share stays in a cache
+constexpr uint32_t kBand = 8;                // row blocks processed together, so that shared operands stay in a cache
 
-// A cluster's cores take row blocks that follow each other, and share the columns' operand B.
+// The cores of a cluster process consecutive row blocks and share operand B.
 class Gemm {
  public:
   Gemm(Runtime& rt, const GemmTiling& t, bool panels)
@@ -57,7 +57,7 @@ class Gemm {
   }
 
  private:
-  // Of all cores together, slice by slice of the depth.
+  // Processed by all cores together, slice by slice of the depth.
   void block(uint32_t head, uint32_t i, uint32_t j) {
     const hal::Layer& l = rt_.layer();
     const uint32_t row = i * cores_ * t_.nq, column = j * t_.nkv, columns = min(t_.nkv, n_ - column);
@@ -92,7 +92,7 @@ class Gemm {
     ++blocks_;
   }
 
-  // Where a tile of one of a tensor's matrices lies, which are of rows x columns.
+  // Position of a tile in one of the tensor's rows x columns matrices.
   Matrix in_dram(uint64_t tensor, uint32_t head, uint32_t rows, uint32_t row, uint32_t columns, uint32_t column,
                  const Matrix& tile) const {
     const uint64_t before = (uint64_t{head} * rows + row) * columns + uint64_t{column} * (panels_ ? tile.rows : 1);

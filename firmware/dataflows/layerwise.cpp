@@ -1,10 +1,10 @@
-// Layer-Wise: the unfused baseline. C = Q K^T for the whole layer, then P = softmax(C), then O = P V, with C and P
-// going through DRAM. Within an operator loads, computation and stores overlap; between operators everything ends.
-// Row blocks are whole rows of scores; where L1 has no room for as many as the MAC array has, scores go in tiles.
-#include "firmware/runtime/attention.h"
+// Layer-Wise, the unfused baseline: C = Q K^T for the whole layer, then P = softmax(C), then O = P V, with C and P in
+// DRAM. Transfers and computation overlap within an operator, but operators do not overlap. Row blocks are whole rows
+// of scores; if L1 does not hold one pass of the MAC array, scores are processed in tiles.
+#include "firmware/runtime/attention/attention.h"
+#include "firmware/runtime/attention/score_tiles.h"
+#include "firmware/runtime/attention/unfused.h"
 #include "firmware/runtime/loads.h"
-#include "firmware/runtime/score_tiles.h"
-#include "firmware/runtime/unfused.h"
 
 namespace attnvp::firmware {
 
@@ -16,7 +16,7 @@ const DataflowOption kOptions[] = {
     {nullptr, nullptr, nullptr}};
 
 void by_rows(Runtime& rt, const ScoreTiling& tiling, bool forwarded) {
-  const ScoreBlocks scores{3, true, forwarded};  // one being loaded, one computed, one stored
+  const ScoreBlocks scores{3, true, forwarded};  // one being loaded, one in use, one being stored
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();

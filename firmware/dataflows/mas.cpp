@@ -1,8 +1,8 @@
-// MAS-Attention (Algorithm 1): softmax of one row block runs on VEC while MAC multiplies for the blocks around it.
-// The two streams go on across heads; they are filled once and drained once.
-// The guard is built in (section 4.3): it takes over where a tiling finds no space, and costs nothing elsewhere.
+// MAS-Attention (Algorithm 1): VEC engines compute softmax of one row block while MAC engines multiply for its
+// neighbours. The pipeline runs across heads, so that it is filled and drained once. The proactive overwrite (section
+// 4.3) is used where a tiling exceeds L1 and costs nothing otherwise.
 #include "firmware/dataflows/mas_overwrite.h"
-#include "firmware/runtime/two_streams.h"
+#include "firmware/runtime/attention/two_streams.h"
 
 namespace attnvp::firmware {
 
@@ -28,7 +28,7 @@ void run(Runtime& rt) {
   const auto overwrite = static_cast<Overwrite>(rt.job().option[0]);
   const Work work(rt, tiling);
   const auto build = [&] { TwoStreams(rt, work, tiling); };
-  if (overwrite != kOn && !can_overwrite(tiling)) {  // nothing to choose
+  if (overwrite != kOn && !can_overwrite(tiling)) {  // overwrite is not possible
     TwoStreams streams(rt, work, tiling);
     if (rt.ok()) return streams.run();
     return rt.tell_need_of(build);

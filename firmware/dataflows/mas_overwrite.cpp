@@ -1,46 +1,46 @@
-// MAS-Attention with the proactive overwrite of section 4.3: P_i has rows of its own in L1, C_{i+1} takes over those
-// of P_{i-1}. Where there is no space for the next rows of P_i, what the MAC stream is reading by then gives way: V
-// while it computes O, K while it computes C. MAC stops there, softmax goes on in the freed space, and when P_i is
-// complete C_i's rows are free: the tensor is loaded anew, and MAC goes on.
+// MAS-Attention with the proactive overwrite of section 4.3. P_i has rows of its own in L1, and C_{i+1} reuses those of
+// P_{i-1}. If the next rows of P_i do not fit, they evict an operand of the MAC engines: V during O, K during C. MAC
+// engines stop, and softmax continues in the freed space. When P_i is complete, C_i's rows are free; the evicted tensor
+// is loaded again, and MAC engines resume.
 //
-// All of it is decided when the commands are made, from the tiling, the capacity and the engines' rates: L1 is dealt
-// out strip by strip in program order, and rounds are kept apart by a barrier of all engines. So MAC stops between two
-// strips of rows, and nothing is done twice.
+// All decisions are made when commands are issued, from the tiling, the L1 capacity and the engines' rates. L1 is
+// allocated strip by strip in program order, and a barrier of all engines separates rounds. MAC engines therefore stop
+// between two strips of rows, and no work is repeated.
 #include "firmware/dataflows/mas_overwrite.h"
 
 #include "firmware/runtime/arena.h"
-#include "firmware/runtime/attention.h"
-#include "firmware/runtime/strip_pool.h"
+#include "firmware/runtime/attention/attention.h"
+#include "firmware/runtime/attention/strip_pool.h"
 
 namespace attnvp::firmware {
 
 namespace {
 
 constexpr uint32_t kMaxCores = 16;
-constexpr uint32_t kMaxStrips = 64;  // of one row block
+constexpr uint32_t kMaxStrips = 64;  // per row block
 constexpr uint32_t kAll = 0xFFFF'FFFF;
 
-// K or V of the head at hand.
+// K or V of the current head.
 struct Tensor {
   uint64_t dram = 0;
-  uint64_t l1 = 0;  // 0: not there
+  uint64_t l1 = 0;  // 0: not in L1
   L1Region region = L1Region::kK;
   uint32_t emb = 0;  // columns
   uint32_t head = 0;
-  Events ready;                // a token for every core when it has been loaded
-  bool fresh[kMaxCores] = {};  // that the core has not taken yet
+  Events ready;                // one token per core after a load
+  bool fresh[kMaxCores] = {};  // loaded, but the core has not taken its token yet
 };
 
-// What a core keeps of the row blocks in its pipeline.
+// Row blocks in a core's pipeline.
 struct CoreState {
-  Item c{}, p{}, o{};                   // the blocks that C, P and O are computed for in this round
+  Item c{}, p{}, o{};                   // blocks for which C, P and O are computed in this round
   uint64_t q = 0;                       // Q_i
-  uint64_t c_strip[kMaxStrips] = {};    // C_i, being computed
-  uint64_t s_strip[kMaxStrips] = {};    // C_{i-1}, being turned into P
+  uint64_t c_strip[kMaxStrips] = {};    // C_i, in computation
+  uint64_t s_strip[kMaxStrips] = {};    // C_{i-1}, input of softmax
   uint64_t p_strip[kMaxStrips] = {};    // P_{i-1}
   uint64_t old_strip[kMaxStrips] = {};  // P_{i-2}
   uint64_t o_block = 0;
-  uint32_t own = 0;  // strips of P_{i-1} that find free space
+  uint32_t own = 0;  // strips of P_{i-1} that have free space
 };
 
 class Guarded {
@@ -49,7 +49,7 @@ class Guarded {
   void run();
 
  private:
-  // What gives way in a round, and when: every MAC engine stops behind `matmuls` of its strips.
+  // Eviction in a round: tensors, and the number of strips after which every MAC engine stops.
   struct GiveWay {
     Tensor* tensor[2] = {};
     uint32_t matmuls = kAll;
@@ -84,9 +84,9 @@ class Guarded {
   Arena arena_;
   uint32_t strip_rows_, emb_, seq_kv_;
   StripPool strips_;
-  uint32_t generation_ = 0;  // of the row blocks that C is computed for
+  uint32_t generation_ = 0;  // of the row blocks whose C is computed
   Tensor k_, v_;
-  Events start_;  // of a round: of every MAC engine, every VEC engine, and the loads
+  Events start_;  // start of a round: all MAC engines, all VEC engines and the loads
   Events q_ready_, gave_, p_done_, o_ready_, o_free_, stored_;
   uint32_t stores_ = 0;
   CoreState core_[kMaxCores];
@@ -107,8 +107,8 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
     return;
   }
   rt.check_l0(tiling.l0);
-  if (seq_kv_ > rt.most_scaled()) rt.refuse(RowTiling::kNkv, tiling.nkv);  // all keys are one product with V
-  // C_i beside P_{i-2} or C_{i-1} must fit; P_{i-1} is what K or V gives way to.
+  if (seq_kv_ > rt.most_scaled()) rt.refuse(RowTiling::kNkv, tiling.nkv);  // the product with V covers all keys
+  // C_i must fit together with P_{i-2} or C_{i-1}; P_{i-1} may evict K or V.
   const uint64_t rows_bytes =
       uint64_t{min(tiling.nq, rt.layer().seq_q)} * max(emb_ * rt.bytes(), rt.value_emb() * rt.out_bytes());
   const uint64_t need = 2 * round_up(uint64_t{seq_kv_} * max(emb_, rt.value_emb()) * rt.bytes(), 64) +
@@ -126,7 +126,7 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
   o_ready_ = rt.events(cores);
   o_free_ = rt.events(cores, 1);
   stored_ = rt.events(1);
-  // What stays comes first, so that strips and tensors share one stretch.
+  // Permanent buffers come first, so that strips and tensors share one contiguous region.
   for (uint32_t n = 0; !rt.dry() && n < cores; ++n) {
     core_[n].q = must(arena_.allocate(rows_bytes, L1Region::kQ));
     core_[n].o_block = must(arena_.allocate(rows_bytes, L1Region::kO));
@@ -137,13 +137,13 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
   rt.hold_addends(l1, cores, strip_rows_, seq_kv_, rt.own_channel());
 }
 
-// Space that nothing can give way for.
+// Checks an allocation that eviction cannot satisfy.
 uint64_t Guarded::must(uint64_t address) {
   if (address == 0) rt_.fail(Status::kL1TooSmall, arena_.used() + strips_.slot_bytes(), rt_.machine().l1_bytes);
   return address;
 }
 
-// The tensor's head anew, to wherever there is space; a token for every core.
+// Loads the tensor of its head into free space and signals every core.
 void Guarded::load(Tensor& tensor) {
   const uint32_t stride = tensor.emb * rt_.bytes();
   if (tensor.l1 == 0) tensor.l1 = must(arena_.allocate(strips_.slot_bytes(), tensor.region));
@@ -158,7 +158,6 @@ void Guarded::take(Tensor& tensor, uint32_t core, Command& command) {
   tensor.fresh[core] = false;
 }
 
-// A round's items and the loads it needs.
 void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Round& o) {
   const uint32_t stride = emb_ * rt_.bytes();
   rt_.dma(kLoadChannel, at_start(2 * rt_.cores()));
@@ -178,7 +177,7 @@ void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Roun
     s.p = item(p);
     s.o = item(o);
     if (!s.c.valid) continue;
-    // C_i follows P_{i-2}, strip for strip, and is of one generation with it.
+    // C_i reuses the strips of P_{i-2} and belongs to the same generation.
     for (uint32_t i = 0; i < strips(s.c); ++i) {
       s.c_strip[i] = i < strips(s.o) ? s.old_strip[i] : must(strips_.allocate(generation_));
     }
@@ -188,7 +187,7 @@ void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Roun
   }
 }
 
-// Strips of MAC that are done, at least begun, when the first of the VEC engines has used up its own space.
+// Strips that MAC has at least begun when the first VEC engine has used up its own space.
 uint32_t Guarded::matmuls_by_then() const {
   uint64_t softmax_cycles = ~uint64_t{0};
   for (uint32_t n = 0; n < rt_.cores(); ++n) {
@@ -201,7 +200,7 @@ uint32_t Guarded::matmuls_by_then() const {
   return static_cast<uint32_t>(min(ceil_div(softmax_cycles, matmul_cycles), uint64_t{2} * kMaxStrips));
 }
 
-// Space for P_{i-1}, core by core and strip by strip; what gives way where there is none.
+// Allocates P_{i-1} core by core, strip by strip, and determines the eviction if space is insufficient.
 Guarded::GiveWay Guarded::place_p() {
   GiveWay given;
   uint32_t most = 0, victims = 0;
@@ -213,7 +212,7 @@ Guarded::GiveWay Guarded::place_p() {
     for (uint32_t n = 0; rt_.ok() && n < rt_.cores(); ++n) {
       CoreState& s = core_[n];
       if (j >= strips(s.p)) continue;
-      // P_{i-1} will be followed by C_{i+1}.
+      // C_{i+1} will reuse the strips of P_{i-1}.
       while ((s.p_strip[j] = strips_.allocate(generation_ + 1)) == 0 && victims < 2) {
         if (victims == 0) {
           for (uint32_t k = 0; k < rt_.cores(); ++k) core_[k].own = min(core_[k].own, j + (k < n ? 1 : 0));
@@ -233,7 +232,7 @@ Guarded::GiveWay Guarded::place_p() {
   return given;
 }
 
-// Behind that many strips no core has strips of O left. Where there is no C to come, K is of no use any more.
+// True if no core has strips of O left after `matmuls` strips, or if there is no further C, which makes K unused.
 bool Guarded::k_gives_way(uint32_t matmuls) const {
   bool o = false, c = false;
   for (uint32_t n = 0; n < rt_.cores(); ++n) {
@@ -286,7 +285,7 @@ Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
   return command.label(s.c.head, s.c.block);
 }
 
-// A core's matmuls of this round from strip `from` on, up to where MAC stops or to the end.
+// Issues a core's matmuls from strip `from` on, up to `to` or to the end of the round.
 void Guarded::multiply(uint32_t core, uint32_t from, uint32_t to) {
   CoreState& s = core_[core];
   const uint32_t of_o = strips(s.o), all = of_o + strips(s.c);
@@ -305,7 +304,7 @@ void Guarded::multiply(uint32_t core, uint32_t from, uint32_t to) {
   }
 }
 
-// What was given is free to be written when all MAC engines have come this far.
+// Evicted space may be written after all MAC engines have signalled.
 void Guarded::stop(uint32_t core, const GiveWay& given) {
   Command stopped = fence().then(gave_);
   for (Tensor* tensor : given.tensor) {
@@ -314,12 +313,12 @@ void Guarded::stop(uint32_t core, const GiveWay& given) {
   rt_.mac(core, stopped);
 }
 
-// P_i is complete and C_i's strips are free: what was taken comes back, unless another head's comes next anyway.
+// P_i is complete and C_i's strips are free: reloads the evicted tensor, unless another head's is loaded next.
 void Guarded::restore(const GiveWay& given, const Work::Round& c, const Work::Round& p) {
   if (given.any()) rt_.dma(kLoadChannel, fence().after(p_done_, rt_.cores()));
   for (Tensor* tensor : given.tensor) {
     if (tensor == nullptr) continue;
-    tensor->l1 = 0;  // its rows are P's now
+    tensor->l1 = 0;  // P occupies its rows
     const Work::Round next = tensor == &v_ ? p : work_.after(c);
     bool needed = next.valid && next.round != 0;
     for (uint32_t n = 0; n < rt_.cores(); ++n) {
@@ -333,7 +332,7 @@ void Guarded::restore(const GiveWay& given, const Work::Round& c, const Work::Ro
   }
 }
 
-// Stores O and gives back what the round has used up; what it made moves on one stage.
+// Stores O, frees the buffers of the round, and advances the pipeline by one stage.
 void Guarded::end() {
   const uint32_t stride = v_.emb * rt_.out_bytes();
   for (uint32_t n = 0; n < rt_.cores(); ++n) {

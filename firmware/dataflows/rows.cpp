@@ -1,6 +1,6 @@
-// Operations on rows by themselves, from DRAM to DRAM: softmax of C, and what a layer does between its products. Blocks
-// of nq rows are dealt to all cores, three of each in L1. Whoever needs whole rows has them; of the others nkv columns
-// make a block.
+// Single row operations from DRAM to DRAM: softmax of C, and the layer operations between products. Blocks of nq rows
+// are distributed over all cores, with three of each tensor in L1. Operations on whole rows use all columns, the others
+// blocks of nkv columns.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -16,18 +16,18 @@ struct RowsTiling {
 };
 const Parameter* const kRowsParameters[] = {&parameter::kNq, &parameter::kNkv, nullptr};
 
-// Its tensors in DRAM, and what is done to a block.
-struct Step {
+// Tensors in DRAM, and the operation on a block.
+struct RowJob {
   hal::Opcode opcode = hal::Opcode::kSoftmax;
   uint32_t tail[2] = {};
-  Matrix in, second, out;  // second: without columns there is none
-  uint32_t columns = 0;    // of a block; the second operand's are as many, or all that it has
-  Matrix vectors[2];       // gamma and beta: without columns there are none
+  Matrix in, second, out;  // second: 0 columns if unused
+  uint32_t columns = 0;    // per block; the second operand has the same number, or all of its columns
+  Matrix vectors[2];       // gamma and beta; 0 columns if unused
 };
 
 class Rows {
  public:
-  Rows(Runtime& rt, const Step& step, uint32_t nq)
+  Rows(Runtime& rt, const RowJob& step, uint32_t nq)
       : rt_(rt), s_(step), nq_(nq), loads_(step.second.columns > 0 ? 2 : 1), cores_(rt.cores()) {
     check_step_channels(rt);
     const bool scores = step.opcode == hal::Opcode::kSoftmax;
@@ -46,7 +46,7 @@ class Rows {
     if (has_vectors()) vectors_ready_ = rt.events(cores_);
   }
 
-  // The n-th blocks of all workers lie side by side: clusters first, so that few blocks go to as many of them.
+  // The n-th blocks of all workers are adjacent, with clusters first, so that few blocks spread over many clusters.
   void run() {
     if (rt_.dry() || !rt_.ok()) return;
     launch(rt_);
@@ -69,7 +69,7 @@ class Rows {
  private:
   bool has_vectors() const { return s_.vectors[0].columns > 0; }
 
-  // Once for all cores of the cluster that have work.
+  // Loaded once for all busy cores of the cluster.
   void load_vectors(uint32_t busy) {
     for (uint32_t i = 0; i < 2; ++i) {
       if (s_.vectors[i].columns == 0) continue;
@@ -100,7 +100,7 @@ class Rows {
     if (has_vectors() && n == 0) command.after(vectors_ready_.of(core), kept_[1].columns > 0 ? 2 : 1);
     rt_.vec(core, command.after(ready_.of(core), loads_).then(done_.of(core)).label(0, i));
     Command store = copy(here, part(s_.out, row, rows, column, columns));
-    if (s_.opcode != hal::Opcode::kSoftmax) store.deferrable();  // engines wait for loads
+    if (s_.opcode != hal::Opcode::kSoftmax) store.deferrable();  // loads are more urgent
     rt_.dma(kStores, store.after(done_.of(core)).then(free_.of(core), loads_).then(stored_).label(0, i));
   }
 
@@ -112,7 +112,7 @@ class Rows {
   }
 
   Runtime& rt_;
-  Step s_;
+  RowJob s_;
   uint32_t nq_, loads_, cores_;
   Buffers block_, second_;
   Matrix kept_[2];
@@ -127,7 +127,7 @@ void run_softmax(Runtime& rt) {
   const auto tiling = rt.parameters<GemmTiling>();
   if (!rt.ok()) return;
   const hal::Layer& l = rt.layer();
-  Step s;
+  RowJob s;
   const uint32_t rows = l.batch * l.heads * l.seq_q;
   s.in = in_dram(l.c, rows, l.seq_kv);
   s.out = in_dram(l.p, rows, l.seq_kv);
@@ -141,7 +141,7 @@ void run_step(Runtime& rt) {
   rt.read(hal::kRowStepAddress, &what, sizeof what);
   if (!rt.ok()) return;
   const hal::Layer& l = rt.layer();
-  Step s;
+  RowJob s;
   s.opcode = what.opcode;
   s.in = in_dram(l.q, l.seq_q, l.seq_kv);
   s.out = in_dram(l.p, l.seq_q, l.seq_kv);

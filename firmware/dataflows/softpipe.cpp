@@ -1,8 +1,8 @@
-// Soft-Pipe: C = Q K^T pipelined with softmax, P goes to DRAM; when all of P is there, O = P V. VEC works on the rows
-// of one block while MAC computes the next.
-#include "firmware/runtime/attention.h"
+// Soft-Pipe: C = Q K^T pipelined with softmax, P stored to DRAM; after all of P, O = P V. VEC engines process the rows
+// of one block while MAC engines compute the next.
+#include "firmware/runtime/attention/attention.h"
+#include "firmware/runtime/attention/unfused.h"
 #include "firmware/runtime/loads.h"
-#include "firmware/runtime/unfused.h"
 
 namespace attnvp::firmware {
 
@@ -10,7 +10,7 @@ namespace {
 
 void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();
-  const ScoreBlocks scores{3, true};  // C_i beside P_{i-1} beside what is being stored (or: loaded, used)
+  const ScoreBlocks scores{3, true};  // C_i, P_{i-1}, and one being stored (or: loaded, used)
   if (!rt.ok()) return;
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, scores);

@@ -1,7 +1,7 @@
-// TileFlow: a pipeline of three stages, C, P and O, over the row blocks of a head; all stages advance together, and
-// the pipeline is filled and drained for every head. The two matmul stages share the MAC engines: half of the cores
-// compute C, the other half O (a single core takes turns).
-#include "firmware/runtime/attention.h"
+// TileFlow: a pipeline of three stages (C, P and O) over the row blocks of a head. All stages advance together, and the
+// pipeline is filled and drained per head. The two matmul stages share the MAC engines: half of the cores compute C,
+// the other half O. A single core alternates.
+#include "firmware/runtime/attention/attention.h"
 #include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {
@@ -13,8 +13,8 @@ const DataflowOption kOptions[] = {
     {"row_blocks", kRowBlocks, "per head: any number, or the MAS-Attention paper's, a head at a time"},
     {nullptr, nullptr, nullptr}};
 
-// Stages advance together: O_i belongs to the same step as C_{i+2}, so it starts when C_{i+1} is done, and at the end
-// of a head right behind the O before. A head enters when the one before has left.
+// Stages advance in lock-step: O_i belongs to the step of C_{i+2}, so it starts after C_{i+1}; at a head's end it
+// follows the previous O. A head enters the pipeline after the previous one has left it.
 class Pipeline final : public Discipline {
  public:
   Pipeline(Runtime& rt, const Work& work)
@@ -44,14 +44,14 @@ void run(Runtime& rt) {
     const uint64_t row_blocks = ceil_div(8, pairs) * pairs;
     const uint64_t rows = round_up(ceil_div(rt.layer().seq_q, row_blocks), rt.machine().mac_rows);
     if (tiling.nq != min<uint64_t>(rows, rt.layer().seq_q)) rt.refuse(RowTiling::kNq, tiling.nq);
-    constexpr uint32_t kBb = 0, kHh = 1;  // of the parameters
+    constexpr uint32_t kBb = 0, kHh = 1;  // indices of parameters
     if (tiling.bb > 1) rt.refuse(kBb, tiling.bb);
     if (tiling.hh > 1) rt.refuse(kHh, tiling.hh);
   }
   if (!rt.ok()) return;
 
   const Work work(rt, tiling, lanes.count);
-  Attention attention(rt, work, tiling, {4, true}, lanes);  // a block in each stage, and one changing hands
+  Attention attention(rt, work, tiling, {4, true}, lanes);  // one block per stage, and one in transfer
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
@@ -59,7 +59,7 @@ void run(Runtime& rt) {
 
   Work::Round next = work.first(), i, i_1, i_2;
   while (rt.ok() && (next.valid || i_1.valid || i_2.valid)) {
-    // A head's first block waits until the head before has been drained.
+    // A head's first block waits until the previous head has been drained.
     const bool drain = next.valid && next.round == 0 && (i_1.valid || i_2.valid);
     i = drain ? Work::Round{} : next;
     if (i_2.valid) {

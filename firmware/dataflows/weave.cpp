@@ -1,12 +1,11 @@
-// Weave: the matrix arrays and the vector engines always side by side, in whichever way keeps them so on the layer and
-// the machine at hand. Row blocks whose scores have room in L1 go as two streams, longer ones in one pass over tiles of
-// keys; under a mask row blocks are dealt so that short ones make up for long ones; a cluster's cores take a head
-// together, or each goes its own way, with equal shares of all keys where there are fewer heads than cores. What the
-// walks are made of are the steps that the papers' dataflows are made of.
-#include "firmware/runtime/decode.h"
-#include "firmware/runtime/in_turn.h"
-#include "firmware/runtime/online_attention.h"
-#include "firmware/runtime/two_streams.h"
+// Weave: overlaps MAC and VEC engines with one of several schedule variants, selected by the parameter `walk`. Row
+// blocks whose scores fit into L1 run as two streams, longer ones in one pass over tiles of keys. Under a mask, row
+// blocks are distributed so that their lengths balance. The cores of a cluster process a head together, or each works
+// independently with equal shares of all keys. All variants consist of the steps of the published dataflows.
+#include "firmware/runtime/attention/decode.h"
+#include "firmware/runtime/attention/in_turn.h"
+#include "firmware/runtime/attention/online_attention.h"
+#include "firmware/runtime/attention/two_streams.h"
 
 namespace attnvp::firmware {
 
@@ -26,7 +25,7 @@ constexpr NamedValue kWalks[] = {
     {"shares", "likewise, each core with an equal share of all keys, merged behind", kOnePass | kMerged, "lean"},
     {nullptr, nullptr}};
 
-// Two streams, of row blocks that lanes of one core or two take in turn.
+// Two streams over row blocks, assigned round-robin to lanes of `cores` cores.
 void by_rows(Runtime& rt, uint32_t cores) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
@@ -38,14 +37,14 @@ void by_rows(Runtime& rt, uint32_t cores) {
   rt.tell_need_of([&] { TwoStreams(rt, work, tiling, lanes); });
 }
 
-// All tiles of keys past every row block, first halves of steps beside second halves of others.
+// Every row block streams all tiles of keys; first and second halves of different steps overlap.
 void by_tiles(Runtime& rt, bool in_array) {
   const OnlinePlan plan = plan_online(rt, in_array, false);
   if (!rt.ok()) return;
   OnlineAttention(rt, plan).run();
 }
 
-// Each core its own row blocks, whole (one piece each) or in equal shares.
+// Each core has its own row blocks: whole (one piece each) or in equal shares.
 void by_cores(Runtime& rt, uint32_t pieces) {
   const DecodePlan plan = plan_decode(rt, false);
   if (!rt.ok()) return;
@@ -56,7 +55,7 @@ void by_cores(Runtime& rt, uint32_t pieces) {
   if (rt.ok()) decode.run();
 }
 
-// What the walk has no use for is left out, and what it cannot do with refused.
+// Ignores unused parameters and refuses unsupported values.
 void check(Runtime& rt, const WeaveTiling& t) {
   const bool rows = t.walk <= kTurns, cores = t.walk >= kAlone;
   const uint32_t pair = 2;

@@ -1,16 +1,17 @@
-// A map of blocks of tokens and keys beside a layer's mask: which keys its new tokens may see at all.
+// Block-sparse mask: a bitmap that says which blocks of keys each block of new tokens may attend to. It restricts a
+// layer's Mask (mask.h) further. Rows, columns and keys are counts of tokens.
 #pragma once
 
 #include "firmware/hal/mask.h"
 
 namespace attnvp::hal {
 
-constexpr std::uint32_t kMostBlocks = 256;  // of tokens, and of keys
+constexpr std::uint32_t kMostBlocks = 256;  // along each axis
 constexpr std::uint32_t kMostBlockWords = kMostBlocks * kMostBlocks / 32;
 
-// Row i, column j: whether tokens [i b, (i + 1) b) may see keys [j b, (j + 1) b).
+// Bit (i, j) is set where tokens [i b, (i + 1) b) may attend to keys [j b, (j + 1) b); b is Mask::block.
 struct BlockMask {
-  const std::uint32_t* words = nullptr;  // rows of `stride` words, columns from bit 0 on; nullptr: there is no map
+  const std::uint32_t* words = nullptr;  // `stride` words per row, column 0 in bit 0; nullptr: no map
   std::uint32_t stride = 0;
   constexpr bool any() const { return words != nullptr; }
   constexpr bool at(std::uint32_t row, std::uint32_t column) const {
@@ -22,8 +23,8 @@ constexpr std::uint32_t map_rows(const Mask& m) { return (m.queries + m.block - 
 constexpr std::uint32_t map_columns(const Mask& m, std::uint32_t keys) { return (keys + m.block - 1) / m.block; }
 constexpr std::uint32_t map_stride(const Mask& m, std::uint32_t keys) { return (map_columns(m, keys) + 31) / 32; }
 
-// Of keys [key, end) those up to the last one that at least one of the tokens [from, to] of a head attends to, from the
-// first such one on: key = end where there is none.
+// The smallest range within keys [key, end) that holds every key to which at least one of the tokens [from, to] of a
+// head attends. It is empty (key = end) if there is none.
 struct Hull {
   std::uint32_t key, end;
   constexpr bool any() const { return key < end; }
@@ -53,7 +54,7 @@ constexpr Hull hull_of_tokens(const Mask& m, const BlockMask& blocks, std::uint3
   return hull.key < hull.end ? hull : Hull{end, end};
 }
 
-// The same for `rows` rows of queries from `row` on.
+// As hull_of_tokens, for `rows` rows of queries from `row` on.
 constexpr Hull hull_of_rows(const Mask& m, const BlockMask& blocks, std::uint32_t row, std::uint32_t rows,
                             std::uint32_t key, std::uint32_t end) {
   const std::uint32_t token = row % m.queries;
@@ -61,7 +62,7 @@ constexpr Hull hull_of_rows(const Mask& m, const BlockMask& blocks, std::uint32_
   return hull_of_tokens(m, blocks, token, token + rows - 1, key, end);
 }
 
-// Whether a token attends to a key, of `keys` that count; how many of them.
+// True if a token attends to a key; only the first `keys` keys are valid.
 constexpr bool sees(const Mask& m, const BlockMask& blocks, std::uint32_t token, std::uint32_t key,
                     std::uint32_t keys) {
   const Visible v = visible_tokens(m, token, token, keys);
@@ -69,6 +70,7 @@ constexpr bool sees(const Mask& m, const BlockMask& blocks, std::uint32_t token,
   const bool by_map = !blocks.any() || blocks.at(token / m.block, key / m.block);
   return key < keys && by_place && by_map && !m.hides(m.history + token, key);
 }
+// Number of keys to which a token attends.
 constexpr std::uint32_t count_of_token(const Mask& m, const BlockMask& blocks, std::uint32_t token,
                                        std::uint32_t keys) {
   const Visible v = visible_tokens(m, token, token, keys);
@@ -89,12 +91,12 @@ constexpr std::uint32_t count_of_token(const Mask& m, const BlockMask& blocks, s
   return count;
 }
 
-// Which part of the map a command needs whose first row and column are query `row` and key `key`: it has that part as
-// rows of `columns` bits, one behind the other.
+// The part of the map that a command needs whose first row and column are query `row` and key `key`. A descriptor
+// stores it as consecutive rows of `columns` bits.
 struct BlockWindow {
   std::uint32_t first_row, rows, first_column, columns;
   constexpr std::uint32_t bits() const { return rows * columns; }
-  // Of the one at that place of the map.
+  // Position of map bit (row, column) within the window.
   constexpr std::uint32_t bit(std::uint32_t row, std::uint32_t column) const {
     return (row - first_row) * columns + column - first_column;
   }

@@ -1,22 +1,21 @@
-// What firmware writes into an engine's queue, version 2. This file is the one contract between firmware/ and models/.
-// All addresses are in the platform's address map, lengths and strides in bytes, extents in elements.
+// Command descriptor, version 2: the contract between firmware (writer) and the engines and DMA channels (readers).
+// Addresses are platform addresses, lengths and strides are in bytes, extents in elements.
 //
-//   0x00  header        version, opcode, length, flags; whom it is for; the operands' element types
+//   0x00  header        version, opcode, length, flags; head and row block; the operands' element types
 //   0x10  waits         4 event references
 //   0x20  signals       4 event references, and the cluster of the last one
 //   0x34  rows          of the operation
 //   0x38  operands      4 x 16 bytes: address, row stride, columns
-//   0x78  tail          what else the opcode needs (union Tail): 8 bytes in the first 128, 136 in all
+//   0x78  tail          fields of the opcode (union Tail): 8 bytes within the first 128, 136 in all
 //   0x100
 //
-// Little-endian, every field aligned to its size, so that a processor may build a descriptor in the queue's window with
-// plain stores. A descriptor is 128 to 256 bytes long, in steps of 8, as its `length` says; all of today's operations
-// but copies of several planes, and what is scaled or masked, take 128. What lies behind its length is not read and
-// counts as zero.
+// Fields are little-endian and aligned to their size, so a processor can build a descriptor in the queue's window with
+// plain stores. `length` is 128 to 256 bytes, in steps of 8. Most operations take 128; copies of several planes and
+// scaled or masked operations take more. Bytes beyond `length` are not read and count as zero.
 //
-// Growing: a tail gets longer at its end, an operation's further operands go into its tail, and a new field's zero
-// means what was before. What an older engine would do wrongly without noticing takes a new version, opcode, element
-// type or length: an engine refuses versions, opcodes, types and lengths that it does not know.
+// Compatibility: tails grow at their end, further operands go into the tail, and zero in a new field means the former
+// behaviour. A change that an older engine would misread needs a new version, opcode, element type or length. Engines
+// refuse versions, opcodes, types and lengths that they do not support.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +29,8 @@
 namespace attnvp::hal {
 
 constexpr std::uint8_t kDescriptorVersion = 2;
-constexpr std::uint16_t kDescriptorBytes = 128;     // the shortest, and long enough for most
-constexpr std::uint16_t kMaxDescriptorBytes = 256;  // the queue's window
+constexpr std::uint16_t kDescriptorBytes = 128;     // the minimum
+constexpr std::uint16_t kMaxDescriptorBytes = 256;  // size of the queue's window
 constexpr std::uint16_t kDescriptorStep = 8;
 
 enum class Activation : std::uint8_t {
@@ -41,8 +40,8 @@ enum class Activation : std::uint8_t {
   kGeluTanh = 3,  // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
 };
 
-// `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
-// first 12, span 8, tokens 12.
+// References `tokens` tokens on each of the `span` consecutive events from `first`; tokens = 0: no reference. Packed
+// into 32 bits: first 12 bits, span 8, tokens 12.
 struct EventRef {
   std::uint32_t bits;
 
@@ -55,7 +54,7 @@ constexpr EventRef event_ref(std::uint32_t first, std::uint32_t span, std::uint3
   return {(first & 0xFFF) | (span & 0xFF) << 12 | tokens << 20};
 }
 
-// Rows of `columns` elements, `row_stride` bytes apart. How many rows follows from the operation.
+// Matrix operand: rows of `columns` elements, `row_stride` bytes apart. The operation defines the number of rows.
 struct Operand {
   std::uint64_t address;
   std::uint32_t row_stride;
@@ -64,45 +63,45 @@ struct Operand {
 
 struct MatmulTail {
   std::uint16_t m0, n0, k0;  // the L0 sub-tile
-  std::uint16_t absent;      // the last rows of B that are not there: not read, they count as zeros; not all
+  std::uint16_t absent;      // last rows of B that are missing: not read, they count as zeros; fewer than all
 };
 struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
-  std::uint16_t slot;  // the first of the PEs' resident tiles that S takes
+  std::uint16_t slot;  // first resident tile of the PEs that holds S
 };
-constexpr std::uint32_t kMapBits = 640;    // of a command's part of a map of blocks
-constexpr std::uint32_t kMostSlopes = 16;  // query heads of a command's rows
-constexpr std::uint32_t kBuckets = 32;     // of relative positions (relative_bucket)
-constexpr std::uint32_t kMostScaled = 10;  // blocks of a command's rows, and of its keys
-// Scales of INT8 in blocks: of results' rows (of P.V: none), and of the keys, FP32, their bits. Row r is of block
-// (row + r) / block, of the first of which row[0] is.
+constexpr std::uint32_t kMapBits = 640;    // bits of the block map in a descriptor
+constexpr std::uint32_t kMostSlopes = 16;  // query heads covered by a command's rows
+constexpr std::uint32_t kBuckets = 32;     // buckets of relative positions (relative_bucket)
+constexpr std::uint32_t kMostScaled = 10;  // scale blocks along a command's rows, and along its keys
+// Block scales of INT8 as FP32 bit patterns: of the result's rows (not for P.V) and of the keys. Row r belongs to block
+// (row + r) / block; row[0] is the scale of the first row's block.
 struct BlockScales {
   std::uint32_t block;
   std::uint32_t row[kMostScaled], key[kMostScaled];
 };
-struct RuleTail {  // kScaled, kMasked, kCapped and what follows those: behind the opcode's own 8 bytes
-  std::uint8_t own[8];
-  std::uint32_t scale;     // FP32, its bits
-  std::uint32_t row, key;  // of the layer: the query of row 0, the key of column 0
+struct RuleTail {          // with kScaled, kMasked, kCapped or a flag of `More`
+  std::uint8_t own[8];     // the opcode's own fields
+  std::uint32_t scale;     // FP32 bit pattern
+  std::uint32_t row, key;  // position in the layer: query of row 0, key of column 0
   Mask mask;
-  std::uint32_t cap;  // FP32, its bits
+  std::uint32_t cap;  // FP32 bit pattern
   union More {
     std::uint32_t map[kMapBits / 32];  // kBlocked (window_of)
-    std::uint32_t slope[kMostSlopes];  // kSloped: of the first row's query head on; FP32, their bits
+    std::uint32_t slope[kMostSlopes];  // kSloped: one per query head, from the first row's head on; FP32 bit patterns
     std::uint16_t bucket[kBuckets];    // kBucketed: FP16
     BlockScales scales;                // kBlockScaled
   } more;
 };
 struct NormTail {
-  std::uint32_t epsilon;  // added to the variance, or mean square, under the root: FP32, its bits
-  std::uint32_t centred;  // 1: less the mean, and plus beta
+  std::uint32_t epsilon;  // added to the variance or mean square under the root; FP32 bit pattern
+  std::uint32_t centred;  // 1: subtract the mean and add beta
 };
 struct ActivateTail {
   Activation function;
 };
 struct CopyTail {
-  std::uint32_t planes;           // of `rows` rows each, at least 1
-  std::uint32_t plane_stride[2];  // source, destination; more than one plane takes a descriptor of 136 bytes
+  std::uint32_t planes;           // planes of `rows` rows each, at least 1
+  std::uint32_t plane_stride[2];  // source, destination; more than one plane requires a descriptor of 136 bytes
 };
 
 constexpr int kWaits = 4;
@@ -114,14 +113,14 @@ struct Descriptor {
   Opcode opcode = Opcode::kNop;
   std::uint16_t length = kDescriptorBytes;
   std::uint16_t flags;
-  std::uint16_t head;  // for people: which head and row block this belongs to
+  std::uint16_t head;  // trace label: head and row block of the command
   std::uint32_t row_block;
   ElementType type[kOperands];
-  EventRef wait[kWaits];      // taken before the engine touches an operand
-  EventRef signal[kSignals];  // given when the last result byte is in memory
-  std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
-  std::uint32_t rows;         // of the result; of a copy: in a plane
-  // What they are: kOperations (operations.h).
+  EventRef wait[kWaits];      // tokens taken before the engine accesses an operand
+  EventRef signal[kSignals];  // tokens added after the last result byte is in memory
+  std::uint32_t remote;       // 0, or 1 + the cluster that owns the events of the last signal
+  std::uint32_t rows;         // of the result; for a copy: of a plane
+  // kOperations (operations.h) defines their meaning.
   Operand operand[kOperands];
   union Tail {
     std::uint8_t bytes[136];
@@ -133,7 +132,7 @@ struct Descriptor {
     RuleTail rule;
   } tail;
 
-  // Bytes of a row of operand i.
+  // Bytes of one row of operand i.
   constexpr std::uint64_t row_bytes(int i) const { return std::uint64_t{operand[i].columns} * element_bytes(type[i]); }
 };
 static_assert(sizeof(Descriptor) == kMaxDescriptorBytes, "a descriptor is as long as the queue's window");
@@ -152,7 +151,7 @@ static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 &
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
 static_assert(sizeof(NormTail) == 8 && sizeof(ActivateTail) == 1, "tails within the first 128 bytes");
 
-// How long a descriptor is with what its flags ask for.
+// Descriptor length in bytes that the flags require.
 constexpr std::uint16_t length_with(std::uint16_t flags) {
   constexpr std::uint16_t kMore = kBlocked | kSloped | kBucketed | kBlockScaled;
   const std::size_t end = (flags & kMore) != 0     ? sizeof(RuleTail)
@@ -165,38 +164,39 @@ constexpr std::uint16_t length_with(std::uint16_t flags) {
   return static_cast<std::uint16_t>((bytes + kDescriptorStep - 1) / kDescriptorStep * kDescriptorStep);
 }
 
-// What multiplies what: m x n results over a depth of k. Of kMatmul, kScoreTile and kAttendTile.
+// Extents of a matrix product: m x n results over a depth of k (kMatmul, kScoreTile, kAttendTile).
 struct Product {
   std::uint32_t m, n, k;
 };
 constexpr Product product_of(const Descriptor& d) {
   if (d.opcode == Opcode::kScoreTile) return {d.rows, d.tail.tile.keys, d.operand[0].columns};
   if (d.opcode == Opcode::kAttendTile) return {d.rows, d.operand[1].columns, d.tail.tile.keys};
-  const bool wider = (d.flags & kNormalised) != 0;  // partials are
+  const bool wider = (d.flags & kNormalised) != 0;  // partial sums have one column more
   return {d.rows, d.operand[wider ? 1 : 2].columns, d.operand[0].columns};
 }
 constexpr bool is_product(const Descriptor& d) {
   const Family family = family_of(d.opcode);
   return family == Family::kProduct || family == Family::kResident;
 }
-// B is n x k: the products are scores.
+// B is n x k, and the products are scores.
 constexpr bool is_transposed(const Descriptor& d) {
   return d.opcode == Opcode::kScoreTile || (d.opcode == Opcode::kMatmul && (d.flags & kTransposeB) != 0);
 }
 
-// Whether operand 3 is FP16 numbers that are added to the scores, S's columns a row: behind scale and soft-cap, before
-// they are rounded. Of keys that are absent none is read.
+// True if operand 3 holds FP16 addends, one per score. They are added after scale and soft-cap and before rounding.
+// Addends of absent keys are not read.
 constexpr bool has_addends(const Descriptor& d) {
   if (d.opcode != Opcode::kScoreTile && d.opcode != Opcode::kMatmul) return false;
   return d.type[3] != ElementType::kNone && (d.flags & kAccumulate) == 0;
 }
 
-// Of sums of its products. INT8 whose blocks of keys have scales adds up in FP32.
+// Element type of the product's partial sums. INT8 with block scales of keys accumulates in FP32.
 constexpr ElementType sum_type(const Descriptor& d) {
   const bool in_blocks = (d.flags & kBlockScaled) != 0 && (d.flags & kTransposeB) == 0;
   return in_blocks ? ElementType::kFp32 : info_of(d.type[0]).sums;
 }
-// Whether the result is sums, for another command to start from. With scales of blocks those of A's rows are, too.
+// True if the result is partial sums from which another command continues. With block scales they include A's row sums
+// (kNormalised).
 constexpr bool is_partial(const Descriptor& d) {
   if (d.type[2] != sum_type(d)) return false;
   return (d.flags & kBlockScaled) != 0 ? (d.flags & kNormalised) != 0 : (d.flags & kScaled) == 0;
@@ -223,7 +223,7 @@ constexpr bool has(const Descriptor& d, const OperandInfo& o) {
   }
   return false;
 }
-// The row about operand i; nullptr: the operation has none.
+// Table row of operand i; nullptr if the operation has no such operand.
 constexpr const OperandInfo* operand_info(const Descriptor& d, int i) {
   const OperationInfo* const operation = find(d.opcode);
   const OperandInfo* other = nullptr;
@@ -286,15 +286,17 @@ constexpr bool takes(const Descriptor& d, Elements elements, ElementType type) {
   }
   return false;
 }
-// Of operand i.
+// Rows of operand i.
 constexpr std::uint32_t rows_of(const Descriptor& d, int i) {
   const OperandInfo* const o = operand_info(d, i);
   return o == nullptr ? d.rows : value_of(o->rows, d, i);
 }
 
-// T5's: 32 buckets of distances up to 128, of keys behind and before the query (`both`), or behind it alone.
+// T5 bucket of a relative position: 32 buckets for distances up to 128. With `both`, half of them are for keys after
+// the query.
 constexpr std::uint32_t relative_bucket(std::uint32_t query, std::uint32_t key, bool both) {
-  // From exact distances on, each bucket reaches 128^(1/8) (8^(1/16)) times as far.
+  // Lower bounds of the buckets beyond the exact distances. They grow by 16^(1/8) (kNear) and 8^(1/16) (kFar) per
+  // bucket.
   constexpr std::uint8_t kNear[] = {8, 12, 16, 23, 32, 46, 64, 91};
   constexpr std::uint8_t kFar[] = {16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113};
   const bool ahead = key > query;

@@ -1,5 +1,5 @@
-// The word of the mailbox by which firmware has work handed out as a GPU does it: what is written says what, and the
-// access takes as long as the machine needs for it.
+// Dispatch register: a mailbox word that models how a GPU hands out work. Firmware writes a Dispatch value, and the
+// write stalls for as long as the machine takes to dispatch.
 #pragma once
 
 #include <cstdint>

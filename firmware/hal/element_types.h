@@ -1,5 +1,5 @@
-// Element types of operands: the one table of their names, formats and roles. A new type is a value of ElementType, its
-// bytes, and a row of kElementTypes; floating-point formats of one byte are converted by what the row says
+// Element types of operands: the table of their names, formats and roles. A new type needs a value of ElementType, its
+// size in element_bytes() and a row of kElementTypes. One-byte floating-point formats are converted by the row's fields
 // (models/arith/number.h).
 #pragma once
 
@@ -18,7 +18,7 @@ enum class ElementType : std::uint8_t {
   kFp32 = 7,
 };
 
-// A switch: control processors without caches do without tables.
+// A switch, because control processors without caches would load a table over the bus.
 constexpr std::uint32_t element_bytes(ElementType type) {
   switch (type) {
     case ElementType::kFp8E4M3:
@@ -37,23 +37,23 @@ constexpr std::uint32_t element_bytes(ElementType type) {
   return 0;
 }
 
-// What the greatest exponent stands for.
+// Meaning of the greatest exponent.
 enum class Specials : std::uint8_t {
   kIeee,  // infinities and NaN
-  kNan,   // numbers, and NaN where all other bits are set, too
+  kNan,   // numbers; NaN where all other bits are set, too
   kNone,  // numbers
 };
 
 struct ElementTypeInfo {
   ElementType type;
   const char* name;
-  std::uint8_t exponent_bits, mantissa_bits;  // behind a sign, from bit 0 on; no exponent: two's complement
+  std::uint8_t exponent_bits, mantissa_bits;  // below the sign bit; no exponent: two's complement
   Specials specials;
-  bool is_tensor;      // Q, K, V and P may have it: MAC multiplies it
-  bool is_rounded_to;  // O may have it, and results of MAC
-  bool in_rtl;         // the RTL of VEC reads and writes it
-  ElementType sums;    // what products of it add up to
-  std::uint16_t one;   // what a P of 1 is kept as: of one byte relative to its row's maximum, otherwise 1
+  bool is_tensor;      // allowed for Q, K, V and P: MAC engines multiply it
+  bool is_rounded_to;  // allowed for O and for results of MAC engines
+  bool in_rtl;         // supported by the RTL of the VEC engine
+  ElementType sums;    // type of its products' sums
+  std::uint16_t one;   // value stored for P = 1; one-byte types store P relative to its row's maximum
   const char* about;
 };
 
@@ -81,10 +81,10 @@ constexpr const ElementTypeInfo& info_of(ElementType type) {
 }
 
 constexpr bool is_integer(ElementType type) { return type != ElementType::kNone && info_of(type).exponent_bits == 0; }
-// Of one byte: P in that type is relative to its row's maximum.
+// True for one-byte types: P is stored relative to its row's maximum.
 constexpr bool is_relative(ElementType type) { return element_bytes(type) == 1; }
 
-// Of O, where nothing else is said.
+// Default element type of O.
 constexpr ElementType type_of_output(ElementType type) {
   return info_of(type).is_rounded_to ? type : ElementType::kFp16;
 }

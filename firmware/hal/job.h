@@ -1,5 +1,6 @@
-// The job block: what the host leaves in the mailbox for firmware, and what firmware answers.
-// Fixed-size fields only, the same bytes on the host and on a RISC-V.
+// Job block: the mailbox structures through which the host passes a job to firmware and firmware returns its result.
+// The host writes them before the job starts, except JobResult and the counts at kWorkersAddress, which firmware
+// writes. Fields have fixed sizes, the same on the host and on RISC-V.
 #pragma once
 
 #include <cstdint>
@@ -19,56 +20,55 @@ constexpr int kMaxStatistics = 8;
 enum class Status : std::uint32_t {
   kIdle = 0,
   kDone = 1,
-  kBadJob = 2,  // magic or shape make no sense
+  kBadJob = 2,  // magic or shape is invalid
   kUnknownDataflow = 3,
-  kL1TooSmall = 4,      // detail: bytes needed at least, bytes there are
-  kL0TooSmall = 5,      // detail: likewise
-  kTooFewEvents = 6,    // detail: likewise
-  kTooFewChannels = 7,  // detail: DMA channels needed, channels there are
-  kEngineFault = 8,     // detail: the access that was answered with an error; the engine's own registers say more
-  kTooManyEvents = 10,  // a command waits for, or signals, more events than a descriptor can name
-  kBadTiling = 9,       // detail: which of the dataflow's parameters, its value: the program cannot do with it
-  kDramTooSmall = 11,   // for partial results; detail: bytes needed, bytes there are
-  kL2TooSmall = 12,     // a cluster's part of it; detail: likewise
+  kL1TooSmall = 4,      // detail: bytes needed at least, bytes available
+  kL0TooSmall = 5,      // detail: as kL1TooSmall
+  kTooFewEvents = 6,    // detail: events needed, events available
+  kTooFewChannels = 7,  // detail: DMA channels needed, channels available
+  kEngineFault = 8,     // detail: address of the failed access; the engine's registers hold the cause
+  kTooManyEvents = 10,  // a command waits for or signals more events than a descriptor can name
+  kBadTiling = 9,       // detail: index of the dataflow's parameter, its value, which the program does not support
+  kDramTooSmall = 11,   // no space for partial results; detail: bytes needed, bytes available
+  kL2TooSmall = 12,     // a cluster's share; detail: bytes needed, bytes available
 };
 
 // A schedule's parameters are words in the order in which its dataflow declares them (runtime/dataflow.h). The host
-// chooses all of them; firmware takes or refuses them. 0 is no value.
-constexpr std::uint32_t kWord =
-    0xFFFF'FFFF;  // of parameters with a word for it: not resident but streamed, not in tiles
+// chooses all of them; firmware accepts or refuses them. 0 is not a valid value.
+constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // symbolic value of a parameter: streamed instead of resident, or untiled
 
-// Bits of the job's flags.
-constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
+// Bits of JobBlock::flags.
+constexpr std::uint32_t kDryRun = 1;  // allocate all buffers and events of the schedule without issuing commands
 constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
-constexpr std::uint32_t kPlain = 4;   // no softmax: P is C
-// Further words of the layer, where these say so.
+constexpr std::uint32_t kPlain = 4;   // no softmax: P = C
+// Further structures of the layer.
 constexpr std::uint32_t kMapped = 16;        // the mask's map of blocks is at kMapAddress
-constexpr std::uint32_t kPadded = 32;        // of each batch's keys so many count as are said at kContextsAddress
+constexpr std::uint32_t kPadded = 32;        // each batch has its own number of valid keys, at kContextsAddress
 constexpr std::uint32_t kSlopedJob = 64;     // ALiBi: slopes of the query heads are at kBiasAddress
 constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
-constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are at kBiasAddress
-constexpr std::uint32_t kAppends = 256;  // new tokens' K and V are where Append says, and are to be put into the cache
-constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
-constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
-constexpr std::uint32_t kHeterogeneous = 4096;  // cores are not equally fast: Cores is at kCoresAddress
-constexpr std::uint32_t kTyped = 8;  // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
+constexpr std::uint32_t kAddedJob = 512;     // biases are a tensor: Addends is at kBiasAddress
+constexpr std::uint32_t kAppends = 256;  // K and V of new tokens are copied into the cache; Append is at kAppendAddress
+constexpr std::uint32_t kListed = 2048;  // the job was recorded beforehand as a command list (list.h)
+constexpr std::uint32_t kStaged = 1024;  // streamed K and V are staged in L2; Stage is at kStageAddress
+constexpr std::uint32_t kHeterogeneous = 4096;  // cores differ in speed; Cores is at kCoresAddress
+constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
-// What firmware must know of the machine; a ROM table on a real device. Of heterogeneous cores: mac_rows, mac_columns
-// and softmax_rate are those of the fastest, resident_tiles and l0_bytes the least of any.
+// Machine parameters; a ROM table on a real device. For heterogeneous cores mac_rows, mac_columns and softmax_rate
+// describe the fastest core; resident_tiles and l0_bytes are the minimum of all cores.
 struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;
   std::uint16_t dma_channels, dma_queue_depth;
   std::uint32_t events;
-  std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
-  std::uint16_t softmax_rate;    // elements that a VEC engine does in 16 cycles, at least 1
-  std::uint8_t dram_sharers;     // clusters that can use up that rate together, in sixteenths, at least 16
-  std::uint16_t dram_rate;  // bytes of DRAM in 16 cycles, all clusters together; 0: not known, or bytes that several
-                            // clusters read are read once
+  std::uint16_t resident_tiles;  // tiles that the PEs of a MAC array hold for row operations; 0: PEs only multiply
+  std::uint16_t softmax_rate;    // elements per 16 cycles of a VEC engine, at least 1
+  std::uint8_t dram_sharers;     // clusters that together saturate dram_rate, in sixteenths, at least 16
+  std::uint16_t dram_rate;  // DRAM bytes per 16 cycles, all clusters together; 0: unknown, or clusters share reads of
+                            // the same bytes
   std::uint64_t l1_bytes, l0_bytes;
 };
 
-// Bytes of an L1 without an end: of a schedule that can do with more or with less the least is asked.
+// L1 size, in bytes, that never limits a schedule.
 constexpr std::uint64_t kEndlessL1 = std::uint64_t{1} << 39;
 
 // Which score matrices a dataflow keeps in DRAM.
@@ -76,19 +76,20 @@ enum Scores : std::uint8_t { kScoresOnChip, kScoresP, kScoresCAndP };
 
 struct Layer {
   std::uint32_t batch, heads, seq_q, seq_kv, emb;
-  std::uint32_t
-      ragged;  // of their own numbers, at kContextsAddress, batches have: 1: keys; 2: new tokens (Rules::group rows of
-               // a head each) and keys. Q, K, V and O of batches lie one behind the other
-  std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16 or Types', row-major, no padding
-  std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none.
-                             // Elements of P may be shorter, its rows are as long
+  // 0: batches are alike. 1: each batch has its own number of keys. 2: each batch has its own numbers of new tokens
+  // (Rules::group rows of a head each) and of keys. The numbers are at kContextsAddress, and the batches of Q, K, V
+  // and O are contiguous.
+  std::uint32_t ragged;
+  std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb], FP16 or as Types says, row-major, dense
+  std::uint64_t c, p;  // DRAM addresses of [batch, heads, seq_q, seq_kv] in FP16, 0 if unused; rows of P have the same
+                       // stride if its elements are shorter
 };
 
 struct JobBlock {
   std::uint32_t magic;
   std::uint32_t bytes;  // sizeof(JobBlock)
   char dataflow[kNameBytes];
-  std::uint32_t option[kMaxOptions];  // index of the chosen value, in the dataflow's own order
+  std::uint32_t option[kMaxOptions];  // index of the chosen value, in the dataflow's order
   std::uint32_t flags;
   MachineInfo machine;
   Layer layer;
@@ -96,7 +97,7 @@ struct JobBlock {
 };
 static_assert(sizeof(JobBlock) % 8 == 0, "the block is read in words of 8 bytes");
 
-struct JobResult {  // one per cluster, right behind the job block, kResultStride apart
+struct JobResult {  // one per cluster, kResultStride apart, from kResultAddress
   Status status;
   std::uint32_t reserved;
   std::uint64_t detail[2];
@@ -109,17 +110,17 @@ static_assert(sizeof(JobResult) <= kResultStride, "results may not overlap");
 constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
 static_assert(kResultAddress + 1024 * kResultStride <= kJobAddress + 0x3'0000, "results of 1024 clusters fit");
-// Behind the results, for dataflows that deal tiles of contexts to workers.
-struct Scratch {  // DRAM behind the tensors, for partial results
+// For dataflows that distribute tiles of contexts over workers.
+struct Scratch {  // DRAM space for partial results, behind the tensors
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
-// Cores of a cluster that are not equally fast.
+// Heterogeneous cores of a cluster (kHeterogeneous).
 constexpr std::uint32_t kMostCores = 64;
 struct Cores {
-  std::uint16_t weight[kMostCores];                    // work of the layer that a core does in some time, at least 1
-  std::uint16_t rows[kMostCores];                      // of its MAC array
-  std::uint32_t least_rows, most_rows, least_columns;  // of any array
+  std::uint16_t weight[kMostCores];                    // relative throughput on this layer, at least 1
+  std::uint16_t rows[kMostCores];                      // rows of the core's MAC array
+  std::uint32_t least_rows, most_rows, least_columns;  // over all arrays
   std::uint32_t reserved;
 };
 static_assert(sizeof(Cores) == 272, "the same bytes on every processor");
@@ -127,53 +128,53 @@ constexpr std::uint64_t kCoresAddress = kJobAddress + 0x2'1000;
 static_assert(kResultAddress + 1024 * kResultStride <= kCoresAddress &&
                   kCoresAddress + sizeof(Cores) <= kScratchAddress,
               "Cores do not overlap");
-// What is not every layer's.
+// Mask and attention parameters of a layer (kRuled).
 struct Rules {
   Mask mask;
-  std::uint32_t scale;  // of the scores: FP32, its bits
-  std::uint16_t group;  // query heads of a head of K and V
-  std::uint16_t page;   // tokens in a page of the cache; 0: K and V lie in one run
+  std::uint32_t scale;  // scale of the scores: FP32 bit pattern
+  std::uint16_t group;  // query heads per head of K and V
+  std::uint16_t page;   // tokens per page of the cache; 0: K and V are contiguous
 };
 static_assert(sizeof(Rules) == 32, "the same bytes on every processor");
 constexpr std::uint64_t kRulesAddress = kJobAddress + 0x3'0100;
-// Of what is not all in FP16, nor as wide everywhere.
+// Element types, scales and widths of a layer (kTyped).
 struct Types {
   ElementType operand, out;   // Q, K, V and P; O
-  std::uint8_t per_head;      // 1: of every head (batch * heads + head) HeadScales at kScalesAddress
-  std::uint8_t scale_block;   // INT8: log2 of the tokens that share a scale; 0: all of a head do
-  std::uint32_t value_scale;  // of the products P.V: FP32, its bits; otherwise
-  std::uint32_t cap;          // of the scores: FP32, its bits; 0: none
-  std::uint32_t value_emb;    // columns of V and O; 0: as many as K has
+  std::uint8_t per_head;      // 1: HeadScales of every head (batch * heads + head) are at kScalesAddress
+  std::uint8_t scale_block;   // INT8: log2 of the tokens that share a scale; 0: one scale per head
+  std::uint32_t value_scale;  // scale of P.V without per_head: FP32 bit pattern
+  std::uint32_t cap;          // soft-cap of the scores: FP32 bit pattern; 0: none
+  std::uint32_t value_emb;    // columns of V and O; 0: the columns of K
 };
 static_assert(sizeof(Types) == 16, "the same bytes on every processor");
 struct HeadScales {
-  std::uint32_t score, value;  // of Q.K^T and of P.V: FP32, its bits
+  std::uint32_t score, value;  // scales of Q.K^T and of P.V: FP32 bit patterns
 };
 constexpr std::uint64_t kTypesAddress = kJobAddress + 0x3'0180;
 constexpr std::uint64_t kScalesAddress = kJobAddress + 0x3'0200;
-// With scales of blocks there are FP32 numbers in place of those: of each head Q's, then K's, then V's.
-constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
+// With block scales, kScalesAddress holds FP32 numbers instead: for each head those of Q, then K, then V.
+constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits per batch
 constexpr std::uint32_t kMostScales = (kContextsAddress - kScalesAddress) / sizeof(HeadScales);
 constexpr std::uint32_t kMostBlockScales = (kContextsAddress - kScalesAddress) / sizeof(std::uint32_t);
-// Where new tokens' K and V come from: [batch, heads, new tokens, emb], or likewise batch after batch; where batches
-// are alike, they become the keys from `first` on.
+// K and V of new tokens (kAppends): [batch, heads, new tokens, emb], or batch after batch if ragged. Unless ragged,
+// they become the keys from `first` on.
 struct Append {
   std::uint64_t k, v;
   std::uint32_t first, tokens;
 };
 constexpr std::uint64_t kAppendAddress = kJobAddress + 0x3'01C0;
-// L2 for K and V that a cluster streams: the first cluster's part, and how much each one has.
+// L2 space for K and V that a cluster streams (kStaged): address of the first cluster's share, and bytes of each share.
 struct Stage {
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
-// What a step of a layer does to rows of seq_kv numbers at Layer::q; the result goes to Layer::p. At Layer::k are, of
-// kNorm, gamma (and at Layer::v beta), of kAdd the other rows, of kRotate rows of `emb` cosines and sines.
+// Operation on rows of seq_kv numbers between Layer::q (source) and Layer::p (result). Layer::k holds gamma (and
+// Layer::v beta) for kNorm, the other rows for kAdd, and rows of `emb` cosines and sines for kRotate.
 struct RowStep {
   Opcode opcode;
-  Activation function;   // of kActivate
-  std::uint8_t gated;    // likewise: rows are of twice as many numbers, the second half of which is multiplied
-  std::uint8_t centred;  // of kNorm
+  Activation function;   // kActivate only
+  std::uint8_t gated;    // kActivate only: rows are twice as long, and the second half is multiplied
+  std::uint8_t centred;  // kNorm only
   std::uint32_t epsilon;
 };
 constexpr std::uint64_t kRowStepAddress = kJobAddress + 0x3'01F0;
@@ -181,20 +182,20 @@ static_assert(sizeof(RowStep) == 8, "the same bytes on every processor");
 static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress + sizeof(Stage) <= kRowStepAddress &&
                   kRowStepAddress + sizeof(RowStep) <= kScalesAddress,
               "words of the layer do not overlap");
-constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // BlockMask's words
-constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // FP32 a query head, or kBuckets of FP16
+constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // words of BlockMask
+constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // one FP32 per query head, or kBuckets of FP16
 constexpr std::uint32_t kMostBiasBytes = 0x2'0000;
 struct Addends {
-  std::uint64_t address;  // in DRAM: FP16 [batch, heads, seq_q, seq_kv] of the Layer
+  std::uint64_t address;  // DRAM address of FP16 [batch, heads, seq_q, seq_kv]
 };
-constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;  // 32 bits a core: tiles it computed
+constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;  // tiles computed, 32 bits per core
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
   return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;
 }
-// Which page has which tokens of a batch, 32 bits a page: batch after batch, so many as its keys need. In a page: heads
-// of K (or V), tokens.
+// Page table of the cache, 32 bits per page: batch after batch, in the order of the tokens. A page is [heads of K (or
+// V), tokens].
 constexpr std::uint64_t kPagesAddress = kJobAddress + 0xC'0000;
 constexpr std::uint32_t kMostPages = 0x1'0000;
-constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte the host may place tensors at
+constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte available for tensors
 
 }  // namespace attnvp::hal

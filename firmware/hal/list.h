@@ -1,7 +1,7 @@
-// A command list: what firmware writes to its cluster's registers and to the mailbox in a job, one record behind the
-// other in its order, as the host leaves it in DRAM when firmware was run beforehand (control.lists). Playing it is
-// reading it and doing the writes: an access that stalls, to a full queue or for an event's tokens, holds up the rest.
-// Of a command there are the words that differ from what the queue's window has from the commands before.
+// Command list: the recorded register and mailbox writes of one cluster's firmware in a job, in program order. The host
+// leaves it in DRAM when firmware has run beforehand (control.lists). A list is executed in order: a write that stalls
+// (full queue, missing tokens) delays all later ones. A command stores only the words that changed in the queue's
+// window.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@ struct CommandList {
 };
 static_assert(sizeof(CommandList) == 16, "the same bytes on every processor");
 
-// A cluster's, where the job's flags say so (kListed).
+// One per cluster, valid with the job flag kListed.
 constexpr std::uint64_t kListsAddress = kJobAddress + 0x2'2000;
 constexpr std::uint64_t list_address(std::uint32_t cluster) { return kListsAddress + cluster * sizeof(CommandList); }
 static_assert(kResultAddress + 1024 * kResultStride <= kListsAddress && list_address(1024) <= kScratchAddress, "fits");
 
-// A record is words. The first is an address below 4 GiB, of whole words, and in its lowest bits what follows:
-//   kListWrite    how many bytes, whole words; those, to be written there in one access
-//   kListCommand  a mask of the window's first 32 words; those, to be written to the queue of that address, word 0
-//   where
-//                 bit 0 is set, neighbours in one access; then the doorbell is written
-//   kListLonger   likewise, a mask of 64 words
+// A record consists of 32-bit words. The first is a word-aligned address below 4 GiB with a ListKind in its lowest
+// bits. Contents of the following words:
+//   kListWrite    bytes (a multiple of 4), then the data, written to the address in one access
+//   kListCommand  mask of the window's first 32 words, then the words whose bit is set (word 0 is bit 0); adjacent
+//                 words are written to the queue in one access, then the doorbell is written
+//   kListLonger   as kListCommand, with a mask of 64 words
 enum ListKind : std::uint32_t { kListWrite = 0, kListCommand = 1, kListLonger = 2 };
 constexpr std::uint32_t kListKindMask = 3;
 constexpr std::uint32_t kWindowWords = kMaxDescriptorBytes / 4;
 constexpr std::uint32_t kMostRecordWords = 3 + kWindowWords;
-constexpr std::uint32_t kListBurst = 1024;  // bytes of a list that are read at a time
+constexpr std::uint32_t kListBurst = 1024;  // bytes of a list that are read at once
 
-// Words of the record that begins there; 0: there are too few to know, or it is none.
+// Words of the record at `words`; 0 if `count` words do not hold its header, or if it is invalid.
 constexpr std::uint32_t record_words(const std::uint32_t* words, std::uint32_t count) {
   const std::uint32_t kind = count > 0 ? words[0] & kListKindMask : kListWrite;
   const std::uint32_t head = kind == kListLonger ? 3 : 2;
@@ -47,7 +47,7 @@ constexpr std::uint32_t record_words(const std::uint32_t* words, std::uint32_t c
   return head + set;
 }
 
-// Does what a record says by `write(address, words, bytes)`, which is false when the bus answers with an error.
+// Executes one record. `write(address, words, bytes)` returns false when the bus answers with an error.
 template <typename Write>
 bool play_record(std::uint32_t* words, const Write& write) {
   const std::uint32_t kind = words[0] & kListKindMask, address = words[0] & ~kListKindMask;
@@ -67,11 +67,12 @@ bool play_record(std::uint32_t* words, const Write& write) {
   return write(address + static_cast<std::uint32_t>(kQueueDoorbell), &doorbell, 4);
 }
 
-// `read(address, words, bytes)` likewise. False also for what is no list.
+// Executes a list. `read(address, words, bytes)` returns false on a bus error. False also for an invalid list.
 template <typename Read, typename Write>
 bool play_list(const CommandList& list, const Read& read, const Write& write) {
   std::uint32_t kept[kListBurst / 4 + kMostRecordWords];
-  std::uint32_t at = 0, end = 0, fetched = 0;  // words of `kept`; bytes of the list
+  // at, end: words of `kept`; fetched: bytes of the list
+  std::uint32_t at = 0, end = 0, fetched = 0;
   while (fetched < list.bytes || at < end) {
     const std::uint32_t words = record_words(kept + at, end - at);
     if (words != 0 && words <= end - at) {

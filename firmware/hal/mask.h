@@ -1,28 +1,28 @@
-// Which keys a query attends to: the one table of kinds of masks. Firmware deals work out by it, engines mask by it,
-// the golden check holds both to it. Token t of the new ones stands behind `history` keys, at p = history + t. Rows of
-// a matrix of queries are tokens; with grouped queries they begin anew every `queries` rows.
+// Attention masks: which keys a query attends to. Firmware distributes work by this table, engines mask by it, and the
+// golden reference checks both against it. New token t is at position p = history + t, behind `history` keys. Rows of a
+// query matrix are tokens; with grouped queries the tokens repeat every `queries` rows.
 //
-// A kind by place leaves runs of keys, which visible_tokens has. A new kind that hides single keys by the places of
-// query and key is a value of MaskKind and a row of kMaskKinds with its function `hides`: it is a key of networks,
-// 0 or 1, and kept in Mask::bits.
+// Positional masks leave ranges of keys (visible_tokens). A mask that hides single keys by position needs a MaskKind
+// and a row of kMaskKinds with its function `hides`. It becomes a network key with values 0 and 1 and a bit of
+// Mask::bits.
 #pragma once
 
 #include <cstdint>
 
 namespace attnvp::hal {
 
-constexpr std::uint32_t kUnitScale = 0x3F80'0000;  // of scores: FP32, its bits, so that processors need no FPU
+constexpr std::uint32_t kUnitScale = 0x3F80'0000;  // FP32 bit pattern of 1.0, so that processors need no FPU
 
 enum class MaskKind : std::uint8_t { kCausal, kWindow, kSinks, kPrefix, kBlocks, kPadded };
 
 struct MaskKindInfo {
   MaskKind kind;
-  const char* name;   // the network's key
-  const char* about;  // what a query at p attends to
-  bool by_place;      // runs of keys, by the places of query and key
-  // Where it is one bit of Mask::bits; 0: it has a field of its own.
+  const char* name;   // key in the network description
+  const char* about;  // keys to which a query at position p attends
+  bool by_place;      // positional: leaves ranges of keys
+  // Its bit in Mask::bits; 0: it has a field of its own.
   std::uint8_t bit;
-  // Of such a bit: whether the token at `position` does not attend to `key`; nullptr: that hangs on more.
+  // For such a bit: true if the token at `position` does not attend to `key`; nullptr: not decided by positions alone.
   bool (*hides)(std::uint32_t position, std::uint32_t key);
 };
 
@@ -38,7 +38,7 @@ inline constexpr MaskKindInfo kMaskKinds[] = {
 };
 
 constexpr std::uint8_t bit_of(MaskKind kind) { return kMaskKinds[static_cast<std::uint8_t>(kind)].bit; }
-// The bits of kinds that hide single keys; 0 today.
+// Bits of the kinds that hide single keys.
 constexpr std::uint8_t pattern_bits() {
   std::uint8_t bits = 0;
   for (const MaskKindInfo& kind : kMaskKinds) {
@@ -50,14 +50,14 @@ constexpr std::uint8_t kPatterns = pattern_bits();
 
 struct Mask {
   std::uint8_t causal;    // 0 or 1
-  std::uint8_t bits;      // of kMaskKinds
-  std::uint16_t block;    // tokens of a block, a power of two; 0: no map
+  std::uint8_t bits;      // MaskKindInfo::bit of each kind in use
+  std::uint16_t block;    // tokens per block, a power of two; 0: no block map
   std::uint32_t queries;  // new tokens: rows of one head
   std::uint32_t history;
   std::uint32_t window;  // 0: none
   std::uint32_t sinks, prefix;
   constexpr bool by_place() const { return causal != 0 || window != 0; }
-  // Keys are hidden that visible_tokens does not know.
+  // True if keys are hidden that visible_tokens does not account for.
   constexpr bool by_key() const { return block != 0 || bits != 0; }
   constexpr bool any() const { return by_place() || by_key(); }
   constexpr bool is_padded() const { return (bits & bit_of(MaskKind::kPadded)) != 0; }
@@ -70,14 +70,14 @@ struct Mask {
   }
 };
 
-// Keys [0, head) and [first, end); head = 0 or head < first.
+// Visible keys: [0, head) and [first, end); head = 0 or head < first.
 struct Visible {
   std::uint32_t head = 0, first = 0, end = 0;
   constexpr std::uint32_t count() const { return head + (end - first); }
 };
 
-// What at least one of the tokens [from, to] of a head attends to, of `keys` keys, at most: what maps, batches and
-// patterns hide is among it.
+// Superset of the keys, out of `keys`, to which at least one of the tokens [from, to] of a head attends. It ignores
+// block maps, batch lengths and patterns.
 constexpr Visible visible_tokens(const Mask& m, std::uint32_t from, std::uint32_t to, std::uint32_t keys) {
   const auto least = [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; };
   if (!m.by_place()) return {0, 0, keys};
@@ -91,7 +91,7 @@ constexpr Visible visible_tokens(const Mask& m, std::uint32_t from, std::uint32_
   return {0, 0, v.head > v.end ? v.head : v.end};
 }
 
-// The same for `rows` rows of queries from `row` on.
+// As visible_tokens, for `rows` rows of queries from `row` on.
 constexpr Visible visible_rows(const Mask& m, std::uint32_t row, std::uint32_t rows, std::uint32_t keys) {
   if (!m.by_place()) return {0, 0, keys};
   const std::uint32_t token = row % m.queries;
@@ -99,7 +99,7 @@ constexpr Visible visible_rows(const Mask& m, std::uint32_t row, std::uint32_t r
   return visible_tokens(m, token, token + rows - 1, keys);
 }
 
-// Whether all of these rows attend to all keys [key, key + count), as far as that follows from their places.
+// True if all of these rows attend to all keys [key, key + count), by position only.
 constexpr bool all_visible(const Mask& m, std::uint32_t row, std::uint32_t rows, std::uint32_t key,
                            std::uint32_t count) {
   if (m.has_patterns()) return false;

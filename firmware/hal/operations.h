@@ -1,6 +1,6 @@
-// Operations of engines and DMA channels: the one table of their names, units, operands, flags and tails. A new
-// operation is an opcode and a row of kOperations; firmware/hal/descriptor.h says what follows for a descriptor, and
-// docs/reference/commands.md is made from here.
+// Operations of engines and DMA channels: the table of their names, units, operands, flags and tails. A new operation
+// needs an opcode, a row of kOperations and, if it has a tail, a struct in firmware/hal/descriptor.h.
+// docs/reference/commands.md is generated from this table.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ enum Flags : std::uint16_t {
   kTransposeB = 1,
   kAccumulate = 2,
   kBlocked = 4,
-  kKept = 8,        // of MAC
-  kDeferrable = 8,  // of DMA
+  kKept = 8,        // MAC only
+  kDeferrable = 8,  // DMA only
   kFirst = 16,
   kTwoScales = 32,
   kInOrder = 64,
@@ -51,11 +51,11 @@ enum Flags : std::uint16_t {
   kForwarded = 32768,
 };
 
-// What a bit says, in the unit that reads it.
+// Meaning of a flag, per unit.
 struct FlagInfo {
   Flags flag;
   const char* name;
-  Unit unit;  // kAny: the same in all
+  Unit unit;  // kAny: the same in all units
   const char* about;
 };
 inline constexpr FlagInfo kFlags[] = {
@@ -82,38 +82,37 @@ inline constexpr FlagInfo kFlags[] = {
     {kForwarded, "forwarded", Unit::kAny, "the result, or what is taken, bypasses L1, where only its address is"},
 };
 
-// What an operation does with an operand.
 enum class Role : std::uint8_t { kRead, kWritten, kAccumulated };
 
-// Rows, columns of a row: what they are by the descriptor's fields. A product is m x n results over a depth of k.
+// Rows or columns of an operand as a function of descriptor fields. A product is m x n results over a depth of k.
 enum class Extent : std::uint8_t {
-  kOwn,           // the operand's own columns
-  kRows,          // the descriptor's rows: m
-  kOne,           // one
-  kTwo,           // two
+  kOwn,   // the operand's own columns
+  kRows,  // Descriptor::rows, which is m
+  kOne,
+  kTwo,
   kScales,        // two with kTwoScales, otherwise one
   kLength,        // columns of operand 0
   kWidth,         // n
   kWidthAndSum,   // n + 1
-  kSums,          // n, with kNormalised n + 1
-  kResult,        // the same where the result is partials, otherwise n
-  kFactorRows,    // of B: k, transposed n
-  kFactorColumns  // of B: n, transposed k
+  kSums,          // n; with kNormalised n + 1
+  kResult,        // as kSums if the result is partial sums, otherwise n
+  kFactorRows,    // of B: k; transposed: n
+  kFactorColumns  // of B: n; transposed: k
 };
 
-// Element types that an operand may have (element_types.h).
+// Allowed element types of an operand (element_types.h).
 enum class Elements : std::uint8_t {
   kAny,
   kFp16,
   kFp32,
-  kTensor,   // of Q, K, V and P
-  kAsFirst,  // operand 0's
-  kRounded,  // of O
-  kSums,     // of products of operand 0's: INT32 of INT8, otherwise FP32
-  kResult,   // of O, FP32, or of sums
+  kTensor,   // allowed for Q, K, V and P
+  kAsFirst,  // type of operand 0
+  kRounded,  // allowed for O
+  kSums,     // sums of products of operand 0's type: INT32 for INT8, otherwise FP32
+  kResult,   // allowed for O, FP32, or kSums
 };
 
-// Under which conditions a descriptor has an operand.
+// Condition on which a descriptor has an operand.
 enum class When : std::uint8_t {
   kAlways,
   kGiven,         // its type is not kNone
@@ -121,19 +120,19 @@ enum class When : std::uint8_t {
   kAdded,         // given, without kAccumulate
   kNotFirst,      // no kFirst
   kScaling,       // no kUnscaled
-  kScalingSum,    // no kUnscaled, and not kFirst without kTwoScales
+  kScalingSum,    // no kUnscaled, and kTwoScales if kFirst
   kCentred,       // NormTail::centred
 };
 
 struct OperandInfo {
   const char* name = nullptr;
-  std::uint8_t index = 0;  // in the descriptor
+  std::uint8_t index = 0;  // position in the descriptor
   Role role = Role::kRead;
   Extent rows = Extent::kRows, columns = Extent::kOwn;
   Elements elements = Elements::kAny;
   When when = When::kAlways;
-  bool is_replaceable = false;  // a result may take its place: the same address and stride
-  bool is_running = false;      // maxima and sums that VEC hands from command to command
+  bool is_replaceable = false;  // the result may overwrite it: same address and stride
+  bool is_running = false;      // maxima and sums that the VEC engine passes from command to command
 
   constexpr OperandInfo only(When condition) const {
     OperandInfo o = *this;
@@ -152,22 +151,22 @@ struct OperandInfo {
   }
 };
 
-// The same family: the same plan in an engine.
+// Operations of one family share their implementation in an engine.
 enum class Family : std::uint8_t {
   kFence,     // only waits and signals
-  kProduct,   // of matrices in L1
-  kResident,  // on a tile of scores that stays in the PEs' registers (mac.resident_tiles > 0), FP16
-  kSoftmax,   // of whole rows
-  kCopy,      // 3D strided, between DRAM, L2 and L1s
+  kProduct,   // matrix product in L1
+  kResident,  // uses a tile of FP16 scores in the PEs' registers (mac.resident_tiles > 0)
+  kSoftmax,   // whole rows
+  kCopy,      // 3D strided copy between DRAM, L2 and L1s
   kOnePass,   // a step of one-pass softmax (models/arith/online.h)
-  kLayer,     // what a layer does between its products, FP16 to FP16 (models/arith/layer.h)
+  kLayer,     // layer operation between products, FP16 to FP16 (models/arith/layer.h)
 };
 
-// What waveforms, timelines and messages tell apart of an operation.
+// Variants of an operation that waveforms, timelines and messages distinguish.
 enum class Variants : std::uint8_t {
   kOne,
-  kByTranspose,  // kTransposeB: the first, otherwise the second
-  kByDirection,  // copy: towards a core the first, otherwise the second
+  kByTranspose,  // kTransposeB: first, otherwise second
+  kByDirection,  // copy: towards a core first, otherwise second
 };
 
 constexpr int kMostOperandInfos = 5;
@@ -178,10 +177,10 @@ struct OperationInfo {
   Family family;
   Variants variants;
   const char* traced[2];                    // names of the variants
-  const char* made[2];                      // what others wait for when they wait for its result; nullptr: that depends
-  std::uint16_t flags;                      // that it may have
+  const char* made[2];                      // name of its result in stall reports; nullptr: depends on the command
+  std::uint16_t flags;                      // allowed flags
   OperandInfo operands[kMostOperandInfos];  // in the order of their traffic
-  const char* tail;                         // fields of its tail; nullptr: none
+  const char* tail;                         // description of its tail; nullptr: none
   const char* about;
 };
 
@@ -201,7 +200,7 @@ constexpr OperandInfo out(const char* name, std::uint8_t index, E rows, E column
 constexpr OperandInfo inout(const char* name, std::uint8_t index, E rows, E columns, T elements) {
   return {name, index, Role::kAccumulated, rows, columns, elements};
 }
-// Of a layer's operations.
+// Operands of layer operations.
 inline constexpr OperandInfo kX = in("X", 0, E::kRows, E::kOwn, T::kFp16).replaceable();
 inline constexpr OperandInfo kY = out("Y", 1, E::kRows, E::kLength, T::kFp16).replaceable();
 inline constexpr OperandInfo kZ = in("Z", 2, E::kRows, E::kLength, T::kFp16).replaceable();
@@ -384,7 +383,7 @@ inline constexpr OperationInfo kAll[] = {
 inline constexpr const auto& kOperations = rows::kAll;
 inline constexpr std::uint32_t kOperationCount = sizeof kOperations / sizeof kOperations[0];
 
-// nullptr: there is no such opcode.
+// nullptr if the opcode is invalid.
 constexpr const OperationInfo* find(Opcode opcode) {
   const auto i = static_cast<std::uint32_t>(opcode);
   return i < kOperationCount ? &kOperations[i] : nullptr;
@@ -393,7 +392,7 @@ constexpr Family family_of(Opcode opcode) {
   const OperationInfo* const info = find(opcode);
   return info == nullptr ? Family::kFence : info->family;
 }
-// Y of X, or of X and Z, element by element and always the same.
+// Element-wise and without parameters: Y is computed from X, or from X and Z.
 constexpr bool is_elementwise(const OperationInfo& info) {
   if (info.family != Family::kLayer || info.tail != nullptr) return false;
   for (const OperandInfo& o : info.operands) {
@@ -406,14 +405,14 @@ constexpr bool has_second(const OperationInfo& info) { return info.operands[2].n
 constexpr bool operations_are_sound() {
   for (std::uint32_t i = 0; i < kOperationCount; ++i) {
     const OperationInfo& o = kOperations[i];
-    if (static_cast<std::uint32_t>(o.opcode) != i) return false;  // a row is at its opcode
+    if (static_cast<std::uint32_t>(o.opcode) != i) return false;
     std::uint32_t met = 0;
     for (const FlagInfo& f : kFlags) {
       if ((o.flags & f.flag) == 0 || (f.unit != Unit::kAny && f.unit != o.unit)) continue;
       if ((met & f.flag) != 0) return false;
       met |= f.flag;
     }
-    if (met != o.flags) return false;  // each of its flags has one meaning
+    if (met != o.flags) return false;  // every flag has exactly one meaning
   }
   return true;
 }

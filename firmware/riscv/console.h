@@ -1,4 +1,4 @@
-// The console: a character device, whose lines the platform shows with their time.
+// Console output. The platform prints each line with its simulated time.
 #pragma once
 
 namespace attnvp::riscv {

@@ -1,5 +1,5 @@
-// hal::read and hal::write of a RISC-V: loads and stores, through a window where 32 bits are not enough. An access that
-// the bus answers with an error traps; the handler leaves a note here and goes on behind it.
+// Bus access (hal/cpu.h) of RISC-V firmware: loads and stores, through a window for addresses beyond 32 bits. A failed
+// access traps; the handler records it in guard.h and continues after it.
 #include "firmware/hal/cpu.h"
 
 #include "firmware/hal/hart.h"
@@ -18,7 +18,7 @@ namespace {
 
 volatile std::uint32_t& word(std::uint32_t address) { return *reinterpret_cast<volatile std::uint32_t*>(address); }
 
-// Where the hart sees that address; the far window is moved there if it must.
+// Address at which the hart sees a platform address; moves the far window if necessary.
 std::uint32_t seen(std::uint64_t address) {
   if (address < kHartOwnEnd) return static_cast<std::uint32_t>(address);
   const std::uint64_t base = address & ~std::uint64_t{kHartWindowSize - 1};
@@ -29,7 +29,7 @@ std::uint32_t seen(std::uint64_t address) {
 
 inline void fence() { asm volatile("fence iorw, iorw" ::: "memory"); }
 
-// Whether the accesses in between came through.
+// Scope of guarded accesses; end() returns true if all of them succeeded.
 class Guarded {
  public:
   Guarded() { riscv::guard = riscv::Guard::kArmed; }
@@ -43,7 +43,7 @@ class Guarded {
 
 }  // namespace
 
-// A word or two are loaded, more than that is fetched.
+// One or two words are loaded, larger blocks are fetched by the fetch unit.
 bool read(Cpu& /*cpu*/, std::uint64_t address, void* data, std::size_t bytes) {
   std::uint32_t at = seen(address);
   auto* to = static_cast<std::uint32_t*>(data);
@@ -89,7 +89,7 @@ bool write_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t value) {
   return guarded.end();
 }
 
-bool read_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t& value) {  // which always answers
+bool read_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t& value) {  // always answers
   value = word(address);
   return true;
 }
@@ -107,7 +107,7 @@ bool post(Cpu& /*cpu*/, std::uint32_t address, std::uint64_t value) {
 
 bool push(Cpu& /*cpu*/, std::uint64_t queue, const Descriptor& descriptor) {
   word(kHartDevices + kHartQueue) = static_cast<std::uint32_t>(queue);
-  asm volatile("" ::: "memory");  // all of it is in memory
+  asm volatile("" ::: "memory");  // compiler barrier: the descriptor is in memory
   word(kHartDevices + kHartPush) = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&descriptor));
   return !riscv::push_failed;
 }

@@ -1,4 +1,4 @@
-# What a hart does first. Memory is as the ELF's loader left it: data in place, the rest zero.
+# Reset code of a hart. The ELF loader has placed the data and zeroed the rest of memory.
   .section .text.start, "ax"
   .globl _start
 _start:
@@ -18,8 +18,8 @@ _start:
   wfi
   j 1b
 
-# Saves what a function may change, on a stack of its own as the other may be what is wrong, and calls
-# trap(cause, pc, value), which returns where to go on.
+# Trap entry: saves the caller-saved registers on its own stack, because the main stack may be invalid. Calls
+# trap(cause, pc, value), which returns the address at which to resume.
   .balign 4
   .globl trap_entry
 trap_entry:

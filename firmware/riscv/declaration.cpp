@@ -1,4 +1,4 @@
-// The layout that the host reads is the one that this compiler makes.
+// Checks that declaration.h describes the layout that this compiler generates.
 #include "firmware/riscv/declaration.h"
 
 #include "firmware/runtime/dataflow.h"

@@ -1,6 +1,6 @@
-// How a program's section `attnvp_dataflows` is laid out: 32-bit pointers to declarations
-// (firmware/runtime/dataflow.h), which the host reads from the ELF file without running it. The section `attnvp_abi`
-// says that it is this layout.
+// Layout of the ELF section `attnvp_dataflows`: 32-bit pointers to declarations (firmware/runtime/dataflow.h). The host
+// reads them from the ELF file without executing it. The section `attnvp_abi` identifies this layout by
+// kDeclarationVersion.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Between an access that may fail and the trap handler.
+// Shared state of guarded bus accesses (cpu.cpp) and the trap handler (trap.cpp).
 #pragma once
 
 namespace attnvp::riscv {

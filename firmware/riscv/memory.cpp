@@ -1,4 +1,4 @@
-// Filling and copying memory, a few words at a time: the C library's go byte by byte. Descriptors are made of this.
+// memset and memcpy, several words at a time. Descriptors are built with them, and the C library works byte by byte.
 #include <cstddef>
 #include <cstdint>
 

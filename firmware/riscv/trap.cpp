@@ -1,5 +1,4 @@
-// What happens at a trap: an access that somebody guards is noted and skipped; everything else is the end, with a
-// report.
+// Trap handler: it records and skips a guarded access that failed. Any other trap ends the program with a report.
 #include <cstdint>
 
 #include "firmware/hal/hart.h"
@@ -24,12 +23,12 @@ extern "C" unsigned trap(unsigned cause, unsigned pc, unsigned value) {
     riscv::guard = riscv::Guard::kFailed;
     return pc + length_at(pc);
   }
-  // Of what nobody waited for: told by a later access to a queue's or an event's registers, or to the push unit.
+  // Posted access that failed: a later access to a queue's or an event's registers, or to the push unit, reports it.
   const bool control = value - kControl < kControlEnd - kControl;
   const bool device = value - hal::kHartDevices < hal::kHartDevicesSize;
   if ((cause == kLoadFault && control) || (cause == kStoreFault && (control || device))) {
     riscv::push_failed = true;
-    return value == hal::kHartDevices + hal::kHartFinish ? pc : pc + length_at(pc);  // the end itself is still to come
+    return value == hal::kHartDevices + hal::kHartFinish ? pc : pc + length_at(pc);  // retries a write to kHartFinish
   }
   riscv::print("trap: cause ");
   riscv::print_hex(cause);
@@ -39,5 +38,5 @@ extern "C" unsigned trap(unsigned cause, unsigned pc, unsigned value) {
   riscv::print_hex(value);
   riscv::print("\n");
   *reinterpret_cast<volatile std::uint32_t*>(hal::kHartDevices + hal::kHartFinish) = hal::kHartGaveUp | (cause & 0xFF);
-  return pc;  // never: the platform has stopped the hart
+  return pc;  // not reached: the platform has stopped the hart
 }

@@ -1,11 +1,11 @@
-// A layer's bias as a tensor: of every command that makes scores, the rectangle at their place comes from DRAM into one
-// of two slots that its lane has in L1, and its numbers are added to the scores (hal::has_addends).
+// Bias tensor of a layer. For every command that computes scores, DMA loads the matching rectangle of addends into one
+// of the lane's two L1 slots. The MAC engine adds it to the scores (hal::has_addends).
 #include "firmware/runtime/runtime.h"
 
 namespace attnvp::firmware {
 
 namespace {
-constexpr uint32_t kSlots = 2;  // one in use, one on its way
+constexpr uint32_t kSlots = 2;  // one in use, one being loaded
 
 uint64_t slot_bytes(uint32_t rows, uint32_t keys) { return round_up(uint64_t{rows} * keys * kHalfBytes, 64); }
 }  // namespace
@@ -25,10 +25,11 @@ void Runtime::hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t 
   for (uint32_t lane = 0; lane < lanes; ++lane) addends_.turn[lane] = 0;
 }
 
-void Runtime::placed_scores(uint32_t lane, uint32_t core, Command& command, const Place& at, const hal::Mask& mask) {
+void Runtime::placed_scores(uint32_t lane, uint32_t core, Command& command, const ScorePosition& at,
+                            const hal::Mask& mask) {
   place_scores(command, at, mask);
   if (!added()) return mac(core, command);
-  // Where it has no place for another event, a command before it waits, and one behind it signals.
+  // If the descriptor has no free event slot, a fence before it waits and a fence after it signals.
   const Events there = load_addends(lane, command, at), free{addends_.free + lane, 1};
   const bool signals = command.may_signal(in_lock_step() ? 1 : 0);
   if (command.may_wait()) {
@@ -41,8 +42,8 @@ void Runtime::placed_scores(uint32_t lane, uint32_t core, Command& command, cons
   if (!signals) mac(core, fence().then(free));
 }
 
-// Gives the event of their arrival.
-Events Runtime::load_addends(uint32_t lane, Command& command, const Place& at) {
+// Returns the event that signals their arrival.
+Events Runtime::load_addends(uint32_t lane, Command& command, const ScorePosition& at) {
   hal::Descriptor& d = command.raw();
   const uint32_t slot = addends_.turn[lane]++ % kSlots, stride = layer().seq_kv * kHalfBytes;
   Matrix held{addends_.l1 + (lane * kSlots + slot) * addends_.slot_bytes, at.rows, at.keys, at.keys * kHalfBytes};

@@ -1,7 +1,7 @@
 #include "firmware/runtime/append.h"
 
-#include "firmware/runtime/attention.h"
-#include "firmware/runtime/stream_k.h"
+#include "firmware/runtime/attention/attention.h"
+#include "firmware/runtime/attention/stream_k.h"
 
 namespace attnvp::firmware {
 
@@ -45,7 +45,7 @@ void Appending::tensor(uint64_t from, uint64_t to, uint32_t emb) {
   const uint32_t clusters = rt_.machine().clusters, all = l.batch * l.heads;
   const auto part = [&](uint32_t c) { return static_cast<uint32_t>(uint64_t{all} * c / clusters); };
   const uint32_t begin = part(rt_.cluster()), end = part(rt_.cluster() + 1), stride = emb * rt_.bytes();
-  uint64_t row = 0;  // of the new ones, before the batch's
+  uint64_t row = 0;  // rows of new tokens in earlier batches
   for (uint32_t b = 0; rt_.ok() && b < l.batch; ++b) {
     const uint32_t tokens = l.ragged == 2 ? contexts.new_tokens(b) : from_.tokens;
     const uint32_t first = l.ragged == 2 ? contexts.all_tokens(b) - tokens : from_.first;
@@ -61,7 +61,7 @@ void Appending::tensor(uint64_t from, uint64_t to, uint32_t emb) {
   }
 }
 
-// Rows of some heads, as many at a time as a buffer has room for.
+// Copies rows of several heads, in chunks that fit into a buffer.
 void Appending::copy_heads(const Matrix& from, uint64_t from_plane, const Matrix& to, uint64_t to_plane,
                            uint32_t heads) {
   if (from.stride > bytes_) rt_.has_space(uint64_t{kPartOfL1} * kBuffers * from.stride);

@@ -1,5 +1,5 @@
-// What comes before attention where there is a cache: K and V of the new tokens are copied to their places in it, in
-// pages where it has them. Clusters share batches and heads; all wait until all are done.
+// Cache update before attention: DMA copies K and V of the new tokens into the (possibly paged) cache. Clusters share
+// batches and heads, and all of them synchronise at the end.
 #pragma once
 
 #include "firmware/runtime/runtime.h"

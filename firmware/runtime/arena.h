@@ -1,4 +1,4 @@
-// L1 space that comes and goes while a schedule runs: first fit, neighbours merge when freed.
+// Dynamic allocator for L1 space (addresses and sizes in bytes): first fit; adjacent free blocks merge.
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -9,7 +9,7 @@ class Arena {
  public:
   explicit Arena(Runtime& rt) : rt_(rt) {}
 
-  // 0 when no gap is large enough; that is an answer, not a failure.
+  // Returns 0 if no gap is large enough, without setting a failure status.
   uint64_t allocate(uint64_t bytes, L1Region region);
   void free(uint64_t address);
   uint64_t used() const { return used_; }
@@ -21,7 +21,7 @@ class Arena {
     L1Region region;
   };
   Runtime& rt_;
-  Block blocks_[kMaxBlocks];  // allocated ones, by offset
+  Block blocks_[kMaxBlocks];  // allocated blocks, sorted by offset
   uint32_t count_ = 0;
   uint64_t used_ = 0;
 };

@@ -7,7 +7,7 @@ namespace attnvp::firmware {
 
 void boot(hal::Cpu& cpu, uint32_t cluster) {
   Runtime rt(cpu, cluster);
-  if (rt.ok() && (rt.job().flags & hal::kListed) != 0) {  // with status and statistics
+  if (rt.ok() && (rt.job().flags & hal::kListed) != 0) {  // the list also writes status and statistics
     hal::CommandList list{};
     if (rt.read(hal::list_address(cluster), &list, sizeof list) && hal::play(cpu, list)) return;
     rt.fail(Status::kEngineFault, list.address);

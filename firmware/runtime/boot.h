@@ -1,4 +1,4 @@
-// The firmware's entry.
+// Entry point of the firmware.
 #pragma once
 
 #include "firmware/runtime/dataflow.h"

@@ -1,4 +1,4 @@
-// Commands for engines and DMA channels, and what they are made of: matrices in memory, events.
+// Builders of commands (hal::Descriptor) for engines and DMA channels, with their operands (matrices) and events.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ using hal::Status;
 using std::uint32_t;
 using std::uint64_t;
 
-// Of scores, and of whatever is not the layer's own (Types).
+// Bytes per score (FP16) and per partial sum (FP32).
 constexpr uint32_t kHalfBytes = hal::element_bytes(hal::ElementType::kFp16);
 constexpr uint32_t kPartialBytes = hal::element_bytes(hal::ElementType::kFp32);
 
-// In 32 bits where both are: divisions of 64 are long loops on such a processor.
+// 32-bit arithmetic if both operands are 32 bits: 64-bit division is a long loop on a 32-bit processor.
 template <class A, class B>
 constexpr auto ceil_div(A a, B b) -> decltype(a + b) {
   using T = decltype(a + b);
@@ -39,28 +39,27 @@ constexpr T max(T a, T b) {
   return a < b ? b : a;
 }
 
-// The n-th turn of `count`, most often a power of two: divisions are long.
+// n modulo count. A count is usually a power of two, and division is slow.
 constexpr uint32_t in_turn(uint32_t n, uint32_t count) {
   return (count & (count - 1)) == 0 ? n & (count - 1) : n % count;
 }
 
-// A run of hardware events, usually one per core.
+// Consecutive hardware events, usually one per core.
 struct Events {
   uint32_t first = 0;
   uint32_t span = 0;
   Events of(uint32_t core) const { return {first + core, 1}; }
 };
 
-// A matrix in the address map: row-major, rows `stride` bytes apart.
+// Row-major matrix in the address map; stride in bytes.
 struct Matrix {
   uint64_t address = 0;
   uint32_t rows = 0;
   uint32_t columns = 0;
   uint32_t stride = 0;
   hal::ElementType type = hal::ElementType::kFp16;
-  Matrix as(hal::ElementType other) const { return {address, rows, columns, stride, other}; }  // the same columns
+  Matrix as(hal::ElementType other) const { return {address, rows, columns, stride, other}; }  // same number of columns
 };
-// `columns` columns from `column` on, `rows` rows from `row` on.
 inline Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns) {
   return {m.address + uint64_t{column} * hal::element_bytes(m.type), m.rows, columns, m.stride, m.type};
 }
@@ -68,13 +67,13 @@ inline Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows) {
   return {row == 0 ? m.address : m.address + uint64_t{row} * m.stride, rows, m.columns, m.stride, m.type};
 }
 
-// A descriptor on its way into a queue. One that is issued again and again is kept, and only what changes is set anew.
+// A descriptor under construction. Commands that are issued repeatedly are kept, and only the changed fields are set.
 class Command {
  public:
   using Word = uint32_t __attribute__((may_alias));
   Word* words() { return reinterpret_cast<Word*>(&d_); }
 
-  // Sets a command anew: its rows, where operands are, who it is for, events.
+  // Rewrites the rows, operand addresses, labels and events of an existing command.
   class Edit {
    public:
     Edit(Command& command, uint32_t rows)
@@ -90,7 +89,7 @@ class Command {
     }
     Edit(const Edit&) = delete;
     Edit& operator=(const Edit&) = delete;
-    // Another place of the same stride and type; in L1, whose windows are as large, its lower half.
+    // New address with the same stride and type. `low` sets only the lower 32 bits, for addresses within an L1 window.
     Edit& move(int i, uint64_t address) {
       command_.d_.operand[i].address = address;
       return *this;
@@ -127,9 +126,9 @@ class Command {
     bool complete_;
   };
 
-  Command() { d_.opcode = hal::Opcode::kNop; }  // of no use yet
+  Command() { d_.opcode = hal::Opcode::kNop; }  // invalid until begin()
   explicit Command(hal::Opcode opcode, uint32_t rows = 0) { begin(opcode, rows); }
-  // Anew, with nothing but this.
+  // Clears all fields.
   Command& begin(hal::Opcode opcode, uint32_t rows = 0) {
 #pragma GCC unroll 32
     for (uint32_t i = 0; i < hal::kDescriptorBytes / sizeof(Word); ++i) word(i) = 0;
@@ -160,7 +159,7 @@ class Command {
   Command& then(Events events, uint32_t tokens = 1) {
     return add(d_.signal, d_.remote == 0 ? hal::kSignals : hal::kSignals - 1, signals_, events, tokens);
   }
-  // At most one of each, in place of those that it has; without tokens none.
+  // Replaces all events by at most one wait and one signal; references without tokens are omitted.
   Command& events(hal::EventRef wait, hal::EventRef signal) {
     d_.wait[0] = wait;
     d_.signal[0] = signal;
@@ -173,7 +172,7 @@ class Command {
     d_.row_block = row_block;
     return *this;
   }
-  // The last of the signals goes to another cluster's events.
+  // Uses the last signal slot for an event of another cluster.
   Command& then_remote(uint32_t cluster, Events events, uint32_t tokens = 1) {
     if (signals_ == hal::kSignals) complete_ = false;
     d_.signal[hal::kSignals - 1] = hal::event_ref(events.first, events.span, tokens);
@@ -185,28 +184,28 @@ class Command {
     d_.length = hal::length_with(d_.flags);
     return *this;
   }
-  // Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
+  // Applies the mask. Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
   Command& masked(const hal::Mask& mask, const hal::BlockMask& blocks, uint32_t row, uint32_t key, uint32_t keys);
-  Command& scaled(uint32_t scale);     // FP32 bits; nothing for 1
-  Command& scaled_by(uint32_t scale);  // whatever it is
-  Command& capped(uint32_t cap);       // what is scaled_by: FP32 bits
+  Command& scaled(uint32_t scale);     // FP32 bit pattern; omitted if 1
+  Command& scaled_by(uint32_t scale);  // FP32 bit pattern; always set
+  Command& capped(uint32_t cap);       // FP32 bit pattern; requires scaled_by
   Command& with(hal::Flags flag) {
     d_.flags |= flag;
     lengthen();
     return *this;
   }
   Command& scaled_by(bool always, uint32_t scale) { return always ? scaled_by(scale) : scaled(scale); }
-  // A matmul's partials wait in L0 for the next slice of its depth.
+  // Keeps a matmul's partial sums in L0 for the next slice of its depth.
   Command& kept() {
     d_.flags |= hal::kKept;
     return *this;
   }
-  // Its result, or what it takes, passes L1 by.
+  // The result, or the forwarded operand, bypasses L1.
   Command& forwarded(bool is = true) {
     if (is) d_.flags |= hal::kForwarded;
     return *this;
   }
-  Command& planes(uint32_t count, uint32_t from_stride, uint32_t to_stride) {  // of a copy, so far apart
+  Command& planes(uint32_t count, uint32_t from_stride, uint32_t to_stride) {  // for copies; strides in bytes
     lengthen_to(offsetof(Descriptor, tail) + sizeof(hal::CopyTail));
     d_.tail.copy = {count, {from_stride, to_stride}};
     return *this;
@@ -217,7 +216,7 @@ class Command {
   }
   bool may_wait() const { return waits_ < hal::kWaits; }
   bool may_signal(int besides) const { return signals_ + besides < hal::kSignals; }
-  bool complete() const { return complete_; }  // every event found a place in the descriptor
+  bool complete() const { return complete_; }  // false if an event did not fit into the descriptor
   Descriptor& raw() { return d_; }
   const Descriptor& raw() const { return d_; }
 
@@ -235,17 +234,17 @@ class Command {
   const Word& word(uint32_t i) const { return reinterpret_cast<const Word*>(&d_)[i]; }
   void lengthen() { lengthen_to(hal::length_with(d_.flags)); }
   void lengthen_to(uint32_t bytes);
-  Descriptor d_;  // behind its length there may be anything
+  Descriptor d_;  // bytes beyond its length are undefined
   int waits_ = 0, signals_ = 0;
   bool complete_ = true;
 };
 
-// Where scores are among all of a layer's: of that head of K and V, from query `row` and key `key` on; without padding.
-struct Place {
+// Position of scores in the layer: head of K and V, first query `row`, first key `key`; excludes padding.
+struct ScorePosition {
   uint32_t head, row, rows, key, keys;
 };
 
-enum class Accumulate : std::uint8_t { kOnly, kFirst, kMiddle, kLast };  // place in a sum over several matmuls
+enum class Accumulate : std::uint8_t { kOnly, kFirst, kMiddle, kLast };  // term of a sum over several matmuls
 Accumulate place_of(uint32_t term, uint32_t terms);
 
 // C = A.B^T with B given as n x k; `l0` is the sub-tile m0, n0, k0.
@@ -254,16 +253,16 @@ Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matr
                    const L0Tile& l0);
 // C = A.B.
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
-// One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, of INT8 INT32; the shape of
+// One term of a sum over several matmuls. Until kLast, the sum stays in `partials` (FP32, or INT32 for INT8; shape of
 // C).
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
                   const L0Tile& l0);
-// O, or a term of it: where P is relative to its rows' maxima, sums are divided by those of P, which partials have in a
-// column of their own (Runtime::partial_columns).
+// O, or a term of it. If P is relative to its rows' maxima, sums are divided by P's row sums, which are an additional
+// column of the partials (Runtime::partial_columns).
 Command attend(const Matrix& p, const Matrix& v, const Matrix& o, const Matrix& partials, Accumulate place,
                const L0Tile& l0, bool scaled_by_block = false);
 Command softmax(const Matrix& in, const Matrix& out);
-Command copy(const Matrix& from, const Matrix& to);  // either direction, equal shapes
-Command fence();                                     // only waits and signals
+Command copy(const Matrix& from, const Matrix& to);  // in either direction; shapes are equal
+Command fence();                                     // waits and signals only
 
 }  // namespace attnvp::firmware

@@ -1,6 +1,6 @@
 #include "firmware/runtime/dataflow.h"
 
-// The linker's names for the ends of the section that ATTNVP_DATAFLOW fills.
+// Linker-defined bounds of the section that ATTNVP_DATAFLOW fills.
 extern "C" {
 extern const attnvp::firmware::Dataflow* const __start_attnvp_dataflows;
 extern const attnvp::firmware::Dataflow* const __stop_attnvp_dataflows;

@@ -1,6 +1,6 @@
-// What a dataflow says of itself: one declaration beside its program. Option checking, `describe`, the choice of tile
-// sizes, the search's space and the columns of sweeps come from here. A declaration is data: on a RISC-V it lies in a
-// section of the ELF, as it does natively.
+// Declaration of a dataflow: name, options, parameters and statistics as constant data beside its program. Option
+// checks, `describe`, tile size selection, the search space and sweep columns use it. Declarations are linked into an
+// ELF section, natively and on RISC-V.
 #pragma once
 
 #include <cstdint>
@@ -17,71 +17,72 @@ struct DataflowOption {
   const char* description;
 };
 
-// The largest value of a parameter: a count (`most`), an extent of the layer (kDepth: of a matmul, the embedding), or
-// as many blocks of nq rows as a core has of a head.
+// Upper bound of a parameter: a count (`most`), an extent of the layer (kDepth: matmul depth, i.e. the embedding), or
+// the row blocks (nq rows) of a head per core (kBlocks).
 enum class Extent : std::uint8_t { kCount, kBatch, kHeads, kQueries, kKeys, kBlocks, kDepth };
-// Values worth trying are multiples of it, where the extent allows: one, rows or columns of the MAC array.
+// Values of a parameter are preferably multiples of its grain: one, or the rows or columns of the MAC array.
 enum class Grain : std::uint8_t { kOne, kArrayRows, kArrayColumns };
 
-// A value of a parameter that has names in the place of numbers.
+// Name of a parameter value.
 struct NamedValue {
   const char* name;
   const char* meaning;
-  unsigned traits = 0;         // of the dataflow, with this value
-  const char* same = nullptr;  // another dataflow that makes the same commands of the same values
+  unsigned traits = 0;         // traits of the dataflow with this value
+  const char* same = nullptr;  // dataflow that issues the same commands for the same other values
 };
 
-// A number that a schedule leaves open: a tile size, how many buffers there are of a kind.
+// A tunable number of a schedule: a tile size or a buffer count.
 struct Parameter {
   const char* name;
   const char* meaning;
   Extent extent = Extent::kCount;
   Grain grain = Grain::kOne;
-  std::uint32_t most = 1;      // of a count
-  const char* none = nullptr;  // the word for hal::kWord, where that is a value
-  // Of a count: multiples of the grain worth trying, the likeliest first; 0 ends them. Of blocks: beside even shares.
+  std::uint32_t most = 1;      // for kCount: the largest value
+  const char* none = nullptr;  // name of hal::kWord if it is a legal value
+  // For counts: candidate multiples of the grain, the most promising first, terminated by 0. For kBlocks: candidates in
+  // addition to even shares.
   std::uint32_t tries[8] = {1};
-  bool in_command = false;  // it changes how a command is done, not which commands there are
-  std::uint32_t guess = 0;  // of an extent of rows: grains to begin with; 0: two of queries, an eighth of the keys
-  const NamedValue* named = nullptr;  // of a count: the names of 1, 2, ...; ends with name == nullptr
+  bool in_command = false;            // affects how a command executes, not the sequence of commands
+  std::uint32_t guess = 0;            // initial grains of a row extent; 0: two for queries, an eighth of the keys
+  const NamedValue* named = nullptr;  // for counts: names of the values 1, 2, ...; ends with name == nullptr
 };
 
-// A number that firmware reports at its end; a dot in the name is a level in the report. Summed over the clusters.
+// A number that firmware reports at the end of a job, summed over clusters. A dot in the name is a level in the report.
 struct Statistic {
   const char* name;
   const char* meaning;
 };
 
 enum Trait : unsigned {
-  kRagged = 1,      // takes batches with contexts of different lengths
-  kOnePass = 2,     // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
-  kMerged = 4,      //   of several pieces of a row, merged
-  kChain = 8,       // takes layers without softmax,
-  kOnlyChain = 16,  //   and no others
-  kOneStep = 32,    // is one step of a layer only: O is not made
-  kPacked = 64,     // its tensors in DRAM are in an order of its own, so that values are not checked
-  kRowStep = 128,   // that step is what hal::RowStep says
-  kHeterogeneousCores = 256,  // takes cores that are not equally fast
+  kRagged = 1,      // supports batches with different context lengths
+  kOnePass = 2,     // one-pass softmax over tiles of nkv keys; its rounding differs from softmax of whole rows
+  kMerged = 4,      // merges several pieces of a row
+  kChain = 8,       // supports layers without softmax
+  kOnlyChain = 16,  // supports only layers without softmax
+  kOneStep = 32,    // executes a single step of a layer and does not produce O
+  kPacked = 64,     // uses its own tensor layout in DRAM, so that values are not checked
+  kRowStep = 128,   // the step is defined by hal::RowStep
+  kHeterogeneousCores = 256,  // supports cores of different speed
 };
 
 struct Dataflow {
   const char* name;
   const char* description;
-  void (*run)(Runtime& rt);                 // runs the job to its end; failures are in the runtime's status
-  const Parameter* const* parameters;       // nullptr-terminated, hal::kMaxParameters at most
-  const DataflowOption* options = nullptr;  // ends with name == nullptr; nullptr for none; hal::kMaxOptions at most
-  const Statistic* statistics = nullptr;    // ends with name == nullptr; nullptr for none; hal::kMaxStatistics at most
+  void (*run)(Runtime& rt);                 // runs the job to its end; failures are reported in the runtime's status
+  const Parameter* const* parameters;       // nullptr-terminated, at most hal::kMaxParameters
+  const DataflowOption* options = nullptr;  // ends with name == nullptr; nullptr: none; at most hal::kMaxOptions
+  const Statistic* statistics = nullptr;    // ends with name == nullptr; nullptr: none; at most hal::kMaxStatistics
   hal::Scores scores = hal::kScoresOnChip;  // which of C and P need DRAM space
   unsigned traits = 0;
   bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
-// Adds a dataflow to those there are: the linker collects the section's entries.
+// Registers a dataflow: the linker collects the entries of the section.
 #define ATTNVP_DATAFLOW(dataflow)                                                                                \
   __attribute__((section("attnvp_dataflows"), used)) const ::attnvp::firmware::Dataflow* const dataflow##Entry = \
       &(dataflow)
 
-// All of them, in the order of the build list.
+// All registered dataflows, in link order.
 struct Dataflows {
   const Dataflow* const* first;
   const Dataflow* const* last;
@@ -89,6 +90,6 @@ struct Dataflows {
   const Dataflow* const* end() const { return last; }
 };
 Dataflows dataflows();
-const Dataflow* find_dataflow(const char* name);  // nullptr: there is none
+const Dataflow* find_dataflow(const char* name);  // nullptr if unknown
 
 }  // namespace attnvp::firmware

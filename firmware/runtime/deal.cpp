@@ -13,7 +13,7 @@ void Deal::use(uint32_t count) {
   }
 }
 
-// The whole parts of the cores' shares are theirs whatever the order; fewer units than cores are left.
+// The integer parts of the shares do not depend on the order; fewer units than cores remain.
 void Deal::first(uint64_t units, uint64_t* of_core) const {
   uint64_t left = units;
   for (uint32_t k = 0; k < count_; ++k) {
@@ -39,7 +39,7 @@ void Deal::split(uint64_t from, uint32_t units, uint32_t room, uint32_t* begin) 
     begin[k] = wanted < room ? wanted : room;
     left -= begin[k];
   }
-  while (left > 0) {  // what had no room, to whoever would be done with it first
+  while (left > 0) {  // units without space go to the core that would finish first
     uint32_t next = count_;
     for (uint32_t k = 0; k < count_; ++k) {
       if (begin[k] == room) continue;

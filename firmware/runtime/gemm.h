@@ -1,4 +1,5 @@
-// What programs of plain matmuls, and of other steps of a layer, share: parameters, buffers, how work is handed out.
+// Common parts of programs for plain matmuls and other single steps of a layer: parameters, options, L1 buffers and
+// work dispatch.
 #pragma once
 
 #include "firmware/hal/dispatch.h"
@@ -10,17 +11,17 @@ namespace attnvp::firmware {
 struct GemmTiling {
   uint32_t nq, nkv, kd;  // rows of A, rows of B (columns of the result), depth loaded at a time
   L0Tile l0;
-  uint32_t ring;  // of what streams by
+  uint32_t ring;  // buffers of the streamed operand
 };
 extern const Parameter* const kGemmParameters[];
 
-// Steps of a layer: their options, and what they tell the machine.
+// Options of single steps, and the dispatch calls to the machine (hal/dispatch.h).
 extern const DataflowOption kStepOptions[];
 inline void dispatch(Runtime& rt, uint32_t what) { rt.write(hal::kDispatchAddress, &what, sizeof what); }
-void launch(Runtime& rt);               // kernels that are launched besides
-void check_step_channels(Runtime& rt);  // loads and stores have one each
+void launch(Runtime& rt);               // additional kernel launches
+void check_step_channels(Runtime& rt);  // loads and stores need one channel each
 
-// L1 space for `slots` blocks of rows x columns, one set a core.
+// `slots` L1 blocks of rows x columns per core.
 struct Buffers {
   uint64_t base = 0;
   uint32_t slots = 1, rows = 0, columns = 0, bytes = kHalfBytes;

@@ -1,5 +1,5 @@
-// What space in L1 is for: the tags that this firmware gives its allocations (hal::kL1TagShift), and their names, which
-// waveforms and pages show. Hardware knows neither.
+// Purpose of an L1 allocation: tags of this firmware (hal::kL1TagShift) and their names in waveforms and pages.
+// Hardware does not interpret them.
 #pragma once
 
 #include <cstdint>

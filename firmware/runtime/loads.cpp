@@ -5,7 +5,7 @@ namespace attnvp::firmware {
 namespace {
 constexpr uint32_t kPositions = 5;
 constexpr uint32_t kAll = 0xFFFF'FFFF;
-constexpr uint32_t kFarEnough = 8;  // descriptors in the queue: more gains nothing
+constexpr uint32_t kFarEnough = 8;  // descriptors in the queue; a longer queue has no benefit
 }  // namespace
 
 const Loads::Step Loads::kLagging[] = {kV, kRows, kFirstK, kRest, kK};
@@ -20,7 +20,7 @@ void Loads::next_iteration() {
   look_up_blocks();
 }
 
-// What there is to be loaded in the step at hand.
+// Number of loads of the current step.
 [[gnu::always_inline]] inline void Loads::begin_step() {
   block_ = 0;
   switch (steps_[position_]) {
@@ -70,7 +70,6 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
   if (!done_) begin_step();
 }
 
-// The next of the step's loads.
 void Loads::issue() {
   switch (steps_[position_]) {
     case kV:
@@ -90,7 +89,7 @@ void Loads::issue() {
   --left_;
 }
 
-// Descriptors that this puts into the queue.
+// Number of descriptors that the next load enqueues.
 [[gnu::always_inline]] inline uint32_t Loads::size() const {
   if (left_ == 0) return 0;
   const Step step = steps_[position_];
@@ -99,8 +98,7 @@ void Loads::issue() {
   return work_.members(step == kV ? v_arrives() - 1 : front_.group);
 }
 
-// A streamed K or V goes through the same channel when it is used: rows that wait for a buffer must not stand in its
-// way.
+// Streamed K or V uses the same channel, so rows that wait for a buffer must not block it.
 [[gnu::always_inline]] inline bool Loads::may_run_ahead() const {
   if (!streamed_) return true;
   const uint32_t now = max(c_needed_, o_needed_);  // rounds that the dataflow has begun

@@ -1,9 +1,9 @@
-// Loads of a fused dataflow, on one DMA channel in the order in which computation needs them, and as early as buffers
-// and the channel's queue allow: rows (Q_i, or P_i where it comes from DRAM) and, in a group's first round, K for C_i;
-// V for O_{i - lag}.
+// Load scheduler of a fused dataflow. It issues loads on one DMA channel in the order in which computation needs them,
+// as early as buffers and the channel's queue allow. Per round these are the rows (Q_i, or P_i from DRAM), in a group's
+// first round K for C_i, and V for O_{i - lag}.
 #pragma once
 
-#include "firmware/runtime/attention.h"
+#include "firmware/runtime/attention/attention.h"
 
 namespace attnvp::firmware {
 
@@ -11,31 +11,31 @@ class Loads {
  public:
   using LoadRows = void (Attention::*)(const Work::Round&);
   struct Order {
-    uint32_t v_lag = 0;        // how many rounds O comes after C in the dataflow, 0 to kMaxLag
-    bool ahead = true;         // otherwise a load is issued only when it is needed
-    uint32_t row_buffers = 1;  // per core, of the rows that are loaded
+    uint32_t v_lag = 0;        // rounds between C and O in the dataflow, 0 to kMaxLag
+    bool ahead = true;         // false: a load is issued only when it is needed
+    uint32_t row_buffers = 1;  // per core, of the loaded rows
   };
-  // `k` or `v` may be nullptr: not needed.
+  // `k` or `v` is nullptr if not needed.
   Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
         const Order& order);
 
-  // The loads that the next C (O) in the dataflow's order needs are in the queue, at last; for C those that its first
-  // command needs, and then the others.
+  // Ensures that the loads for the next C (O) in the dataflow's order are in the queue. For C, need_for_c covers the
+  // first command and rest_for_c the others.
   void need_for_c() { need(c_needed_++, k_position_); }
   void rest_for_c() {
     if (c_needed_ > 0) need(c_needed_ - 1, k_position_);
   }
   void need_for_o() { need(order_.v_lag + o_needed_++, v_position_); }
-  // Issues loads to come while the queue has room; never stalls.
+  // Issues upcoming loads while the queue has space; never stalls.
   void pump();
 
   static constexpr uint32_t kMaxLag = 4;
 
  private:
-  enum Step : std::uint8_t { kV, kRows, kFirstK, kRest, kK };  // of one iteration; without lag V comes after K
+  enum Step : std::uint8_t { kV, kRows, kFirstK, kRest, kK };  // of one iteration; without lag, V comes after K
   static const Step kLagging[], kTogether[];
 
-  // Of the iteration's round for O: 1 + the group whose V arrives then; 0: none.
+  // 1 + the group whose V the iteration loads; 0: none.
   uint32_t v_arrives() const {
     if (order_.v_lag > 0) return lagging_[(iteration_ - order_.v_lag) % kMaxLag];
     return begins_group();
@@ -65,16 +65,15 @@ class Loads {
   KvBuffer* v_;
   Order order_;
   const Step* steps_;
-  uint32_t k_position_, v_position_;  // of the steps kK and kV
+  uint32_t k_position_, v_position_;  // position of kK and kV in the steps
   bool streamed_, done_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
-  // The next load: its step within an iteration, of K and V which sub-block, and how many of these the step has left,
-  // or of rows whether there are any.
+  // The next load: its step within an iteration, the sub-block of K or V, and the remaining loads of the step.
   uint32_t iteration_ = 0, position_ = 0, block_ = 0, left_ = 0;
-  uint32_t k_blocks_ = 0, v_blocks_ = 0;  // that this iteration loads
-  uint32_t end_ = 0;                      // the iteration in which nothing is left
-  Work::Round front_;                     // the iteration's round for C
-  uint32_t lagging_[kMaxLag] = {};        // of the ones before it, begins_group()
+  uint32_t k_blocks_ = 0, v_blocks_ = 0;  // sub-blocks loaded in this iteration
+  uint32_t end_ = 0;                      // first iteration without loads
+  Work::Round front_;                     // round of the iteration's C
+  uint32_t lagging_[kMaxLag] = {};        // begins_group() of the previous iterations
 };
 
 }  // namespace attnvp::firmware

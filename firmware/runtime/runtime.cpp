@@ -2,7 +2,7 @@
 
 namespace attnvp::firmware {
 
-// What comes in is zero.
+// Added bytes are zero.
 void Command::lengthen_to(uint32_t end) {
   const uint32_t length = round_up(end, uint32_t{hal::kDescriptorStep});
   auto* bytes = reinterpret_cast<unsigned char*>(&d_);
@@ -58,7 +58,7 @@ hal::ElementType sum_type(hal::ElementType operand) {
 Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) {
   Command command(hal::Opcode::kMatmul, a.rows);
   command.operand(0, a).operand(1, b).operand(2, c);
-  // Sub-tiles of equal depth: a thin last one would end before the next operands are there.
+  // Sub-tiles of equal depth: a thin last one would end before the next operands are loaded.
   const uint64_t k0 = ceil_div(a.columns, ceil_div(a.columns, l0.k0));
   command.raw().tail.matmul = {static_cast<std::uint16_t>(l0.m0), static_cast<std::uint16_t>(l0.n0),
                                static_cast<std::uint16_t>(k0), 0};
@@ -102,7 +102,7 @@ Command attend(const Matrix& p, const Matrix& v, const Matrix& o, const Matrix& 
   sums.columns = o.columns + 1;
   Command command = matmul_ab(p, v, o, sums, place, l0);
   command.raw().flags |= hal::kNormalised;
-  if (!scaled_by_block) return command;  // whose sums are of products with scales
+  if (!scaled_by_block) return command;  // its sums include the scales
   for (int i = 2; i < hal::kOperands; ++i) {
     if (command.raw().type[i] == hal::ElementType::kInt32) command.raw().type[i] = hal::ElementType::kFp32;
   }
@@ -170,7 +170,7 @@ void Runtime::give_at_first(Events events, uint32_t tokens) {
   give(events, tokens);
 }
 
-// As if nothing had been made since that event was the next.
+// Undoes all allocations made after event `first_event` and continues with `cores` cores.
 void Runtime::begin_again(uint32_t cores, uint32_t first_event) {
   status_ = Status::kDone;
   detail_[0] = detail_[1] = 0;
@@ -204,7 +204,7 @@ void Runtime::run(const Dataflow& dataflow) {
       return dataflow.run(*this);
     }
     if (status_ == Status::kL1TooSmall) continue;
-    status_ = Status::kDone;  // it cannot do with so few cores
+    status_ = Status::kDone;  // the dataflow does not support so few cores
     return fail(Status::kL1TooSmall, need, machine().l1_bytes);
   }
 }
@@ -273,7 +273,7 @@ uint32_t Runtime::dma_level(uint32_t channel) {
 }
 
 void Runtime::fail(Status status, uint64_t detail0, uint64_t detail1) {
-  if (!ok()) return;  // the first failure is the one to tell
+  if (!ok()) return;  // the first failure is reported
   status_ = status;
   detail_[0] = detail0;
   detail_[1] = detail1;
@@ -299,8 +299,8 @@ void Runtime::check_more(uint32_t rows, uint32_t keys) {
   }
 }
 
-// Slopes, buckets and scales come from the mailbox whenever they are needed.
-void Runtime::place_scores(Command& command, const Place& at, const hal::Mask& mask) {
+// Slopes, buckets and scales are read from the mailbox for every command.
+void Runtime::place_scores(Command& command, const ScorePosition& at, const hal::Mask& mask) {
   hal::Descriptor& d = command.raw();
   if ((job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0) {
     const bool sloped = (job_.flags & hal::kSlopedJob) != 0;
@@ -312,7 +312,7 @@ void Runtime::place_scores(Command& command, const Place& at, const hal::Mask& m
     if (sloped) {
       const uint32_t count = (at.row % mask.queries + at.rows - 1) / mask.queries + 1;
       if (count > hal::kMostSlopes) refuse(RowTiling::kNq, at.rows);
-      const uint32_t known = min(count, layer().heads * heads - head);  // rows behind the last query are padding
+      const uint32_t known = min(count, layer().heads * heads - head);  // rows beyond the last query are padding
       if (ok()) read(hal::kBiasAddress + uint64_t{head} * 4, d.tail.rule.more.slope, min(known, hal::kMostSlopes) * 4);
     } else {
       constexpr uint32_t kBytes = sizeof d.tail.rule.more.bucket;
@@ -322,12 +322,12 @@ void Runtime::place_scores(Command& command, const Place& at, const hal::Mask& m
   if (scaled_by_block()) read_block_scales(command.scaled_by(hal::kUnitScale), at, true);
 }
 
-Command& Runtime::place_values(Command& command, const Place& at) {
+Command& Runtime::place_values(Command& command, const ScorePosition& at) {
   if (scaled_by_block()) read_block_scales(command.scaled_by(types_.value_scale), at, false);
   return command;
 }
 
-void Runtime::read_block_scales(Command& command, const Place& at, bool scores) {
+void Runtime::read_block_scales(Command& command, const ScorePosition& at, bool scores) {
   const uint32_t block = 1U << types_.scale_block;
   const auto blocks = [&](uint32_t n) { return ceil_div(n, block); };
   const uint32_t of_q = blocks(layer().seq_q), of_k = blocks(layer().seq_kv);

@@ -1,5 +1,5 @@
-// What every scheduler program stands on: the job, the cluster's queues and events, L1 space. No heap, no exceptions,
-// no globals; a failure is remembered in `status`, and from then on every call does nothing.
+// Runtime of the scheduler programs: job data, command queues, events and L1 space of one cluster. It uses no heap,
+// exceptions or globals. After a failure, which is kept in `status`, every call is a no-op.
 #pragma once
 
 #include <cstdint>
@@ -22,32 +22,31 @@ class Runtime {
   const hal::Layer& layer() const { return job_.layer; }
   const hal::Mask& mask() const { return rules_.mask; }
   const hal::Rules& rules() const { return rules_; }
-  hal::BlockMask map() const {  // beside the mask
+  hal::BlockMask map() const {  // block map of the mask
     if (rules_.mask.block == 0) return {};
     return {map_, hal::map_stride(rules_.mask, layer().seq_kv)};
   }
-  // Commands of so many rows and keys: refuses them where they have no room for their part of the map, or for the
-  // scales of their blocks.
+  // Fails if commands of `rows` x `keys` exceed the capacity for the block map or for block scales in a descriptor.
   void check_extents(uint32_t rows, uint32_t keys) {
     if (mask().block != 0 || scaled_by_block()) check_more(rows, keys);
   }
-  // Keys of a batch that count.
+  // Valid keys of a batch.
   uint32_t valid_keys(uint32_t batch) {
     uint32_t keys = layer().seq_kv;
     if (rules_.mask.is_padded()) read(hal::kContextsAddress + uint64_t{batch} * sizeof keys, &keys, sizeof keys);
     return keys;
   }
-  // Element types and sizes: of Q, K, V and P; of O.
+  // Element types and sizes in bytes: of Q, K, V and P; of O.
   hal::ElementType type() const { return types_.operand; }
   hal::ElementType out_type() const { return types_.out; }
   uint32_t bytes() const { return bytes_; }
   uint32_t out_bytes() const { return out_bytes_; }
-  bool typed() const { return (job_.flags & hal::kTyped) != 0; }                                 // there are Types
+  bool typed() const { return (job_.flags & hal::kTyped) != 0; }                                 // Types are given
   uint32_t value_emb() const { return types_.value_emb != 0 ? types_.value_emb : layer().emb; }  // columns of V and O
-  uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }              // of O's partials
+  uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }  // columns of the partial sums of O
   Matrix in(const Matrix& m) const { return m.as(types_.operand); }
   Matrix out(const Matrix& m) const { return m.as(types_.out); }
-  // Factors of a head's products, FP32, their bits; a command has them always where heads differ.
+  // Scales of a head's products as FP32 bit patterns. Commands always carry them if heads differ.
   bool scaled_by_head() const { return types_.per_head != 0; }
   hal::HeadScales scales(uint32_t head) {
     if (!scaled_by_head()) return {rules_.scale, types_.value_scale};
@@ -62,25 +61,24 @@ class Runtime {
   Command& scale_values(Command& command, uint32_t head) {
     return command.scaled_by(scaled_by_head(), scales(head).value);
   }
-  // What the scores' place decides: biases, scales of blocks. Their first row is query `row`, their first of `keys`
-  // columns is key `key` of head `head`.
+  // True if commands depend on the scores' position (ScorePosition): biases, block scales.
   bool by_place() const {
     return (job_.flags & (hal::kSlopedJob | hal::kBucketedJob | hal::kAddedJob)) != 0 || scaled_by_block();
   }
-  uint32_t most_scaled() const {  // keys of a product with V
+  uint32_t most_scaled() const {  // keys per product with V
     return scaled_by_block() ? (hal::kMostScaled - 1) << types_.scale_block : 0xFFFF'FFFF;
   }
   bool scaled_by_block() const { return types_.scale_block != 0; }
   bool added() const { return (job_.flags & hal::kAddedJob) != 0; }
-  // Makes a lane's scores, all but complete, on the MAC engine of that core.
-  void scores(uint32_t lane, uint32_t core, Command& command, const Place& at) {
+  // Issues a command for scores on the core's MAC engine, after adding the fields that depend on the position.
+  void scores(uint32_t lane, uint32_t core, Command& command, const ScorePosition& at) {
     scores(lane, core, command, at, mask());
   }
-  void scores(uint32_t lane, uint32_t core, Command& command, const Place& at, const hal::Mask& mask) {
+  void scores(uint32_t lane, uint32_t core, Command& command, const ScorePosition& at, const hal::Mask& mask) {
     by_place() ? placed_scores(lane, core, command, at, mask) : mac(core, command);
   }
-  // Where they have addends (addends.cpp): L1 for those of two commands of every lane, of at most so many rows and
-  // keys, which come by the lanes' channels in turn. No load waits there for what is issued after it.
+  // Addends (addends.cpp): every lane has L1 space for two commands of at most `rows` x `keys`. The lanes' channels
+  // load them in turn; on those channels no load waits for one issued later.
   struct Channels {
     uint32_t first, count;
   };
@@ -91,10 +89,10 @@ class Runtime {
       hold_addends(allocate(addend_bytes(lanes, rows, keys), L1Region::kScores), lanes, rows, keys, channels);
   }
   void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels);
-  Command& place_values(Command& command, const Place& at);
+  Command& place_values(Command& command, const ScorePosition& at);
   uint32_t cluster() const { return cluster_; }
-  uint32_t cores() const { return cores_; }  // that take part: all, unless L1 has no room for the buffers of so many
-  // Cores are not equally fast, and get work in proportion.
+  uint32_t cores() const { return cores_; }  // cores in use: all, unless L1 does not hold the buffers of all cores
+  // Cores differ in speed and get work in proportion.
 #if ATTNVP_HETEROGENEOUS_CORES
   bool is_heterogeneous() const { return (job_.flags & hal::kHeterogeneous) != 0; }
   const Deal& deal() const { return deal_; }
@@ -103,17 +101,16 @@ class Runtime {
   static Deal deal() { return {}; }
 #endif
   bool ok() const { return status_ == Status::kDone; }
-  bool sketch() const { return sketch_; }  // within need_of
-  // The schedule is made, its work is not done: whatever deals out work has none.
-  bool plain() const { return (job_.flags & hal::kPlain) != 0; }  // without softmax
-  bool dry() const { return trial_ || (job_.flags & hal::kDryRun) != 0; }
+  bool sketch() const { return sketch_; }                                  // during need_of
+  bool plain() const { return (job_.flags & hal::kPlain) != 0; }           // no softmax
+  bool dry() const { return trial_ || (job_.flags & hal::kDryRun) != 0; }  // no work is distributed
 
-  // Cores that would have nothing to do take no part. Returns how many do.
+  // Limits the cores in use to those that have work. Returns their number.
   uint32_t use_cores(uint32_t most) { return cores_ = min(cores_, most); }
-  // Runs the dataflow on all cores, or on as many as L1 has room for.
+  // Runs the dataflow on all cores, or on the largest number whose buffers fit into L1.
   void run(const Dataflow& dataflow);
 
-  // The job's parameters as the dataflow's own type; one that is not given is refused.
+  // The job's parameters as the dataflow's own type; missing ones are refused.
   template <typename Tiling>
   Tiling parameters() {
     Tiling tiling;
@@ -132,12 +129,12 @@ class Runtime {
     return tiling;
   }
   [[gnu::noinline]] void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
-  // An L0 sub-tile with operands double-buffered, in the MAC engine's half of L0. Status kL0TooSmall where it is not.
+  // Fails with kL0TooSmall unless the double-buffered operands of an L0 sub-tile fit into the MAC engine's half of L0.
   void check_l0(const L0Tile& tile);
-  // Whether it has room for so many sums besides the operands.
+  // True if L0 holds `sums` partial sums besides the operands.
   bool holds(uint64_t sums, const L0Tile& tile) const;
 
-  // Events: `span` fresh ones, each holding `tokens` to begin with.
+  // Allocates `span` events, each initialised with `tokens`.
   Events events(uint32_t span, uint32_t tokens = 0) {
     const Events result{next_event_, span};
     next_event_ += span;
@@ -146,10 +143,10 @@ class Runtime {
     if (tokens > 0) give_at_first(result, tokens);
     return result;
   }
-  void wait(Events events, uint32_t tokens = 1);  // the processor itself stalls
+  void wait(Events events, uint32_t tokens = 1);  // stalls the processor
   void give(Events events, uint32_t tokens = 1);
 
-  // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
+  // Allocates L1 space, aligned to 64 bytes. Returns 0 and fails with kL1TooSmall if there is none left.
   uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther) {
     const uint64_t address = hal::l1_base(cluster_) + l1_used_, used = l1_used_ + ((bytes + 63) & ~uint64_t{63});
     if (!sketch_ && !has_space(used)) return 0;
@@ -158,12 +155,12 @@ class Runtime {
     return address;
   }
   uint64_t allocated() const { return l1_used_; }
-  void free_to(uint64_t mark);      // everything allocated since allocated() was `mark`
-  bool has_space(uint64_t bytes) {  // of L1 from its beginning on; otherwise status kL1TooSmall
+  void free_to(uint64_t mark);      // frees everything allocated since allocated() returned `mark`
+  bool has_space(uint64_t bytes) {  // L1 bytes from the start; otherwise status kL1TooSmall
     if (bytes > machine().l1_bytes) fail(Status::kL1TooSmall, bytes, machine().l1_bytes);
     return ok();
   }
-  // The L1 bytes that `build` would allocate. Nothing of it stays: no space, no event, no failure.
+  // Returns the L1 bytes that `build` would allocate. It has no effect on space, events or status.
   template <typename Build>
   uint64_t need_of(const Build& build) {
     if (!ok()) return 0;
@@ -180,12 +177,12 @@ class Runtime {
     return need;
   }
 
-  // Fails now where L1 has no room for what `build` will allocate once there are commands.
+  // Fails if L1 cannot hold the later allocations of `build`.
   template <typename Build>
   void check_space_of(const Build& build) {
     has_space(l1_used_ + need_of(build));
   }
-  // Where there was no space for what `build` would allocate: says how much it is.
+  // After a failed allocation: reports the L1 bytes that `build` needs.
   template <typename Build>
   void tell_need_of(const Build& build) {
     if (status_ != Status::kL1TooSmall) return;
@@ -194,11 +191,11 @@ class Runtime {
     has_space(need_of(build));
   }
 
-  // DRAM behind the tensors, which all clusters share; its address. Status kDramTooSmall where there is less.
+  // Returns the address of DRAM space behind the tensors, shared by all clusters. Fails with kDramTooSmall.
   uint64_t scratch(uint64_t bytes);
 
-  // Whether K and V that are streamed are to be staged, and space for that in this cluster's part of the L2. Status
-  // kL2TooSmall where there is none left.
+  // True if streamed K and V are staged. stage() allocates space in this cluster's share of L2 and fails with
+  // kL2TooSmall.
   bool stages() const { return (job_.flags & hal::kStaged) != 0; }
   [[gnu::cold]] uint64_t stage(uint64_t bytes);
 
@@ -209,33 +206,33 @@ class Runtime {
     push(dma_queue(channel), command, Side::kTransfer);
   }
 
-  // A command that is known to be complete, where nothing is in lock-step and all is well.
+  // Enqueues a command without checks: it must be complete, the status ok and lock-step off.
   void again(uint32_t queue, const Command& command) {
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
-  static constexpr auto kNextCore = static_cast<uint32_t>(hal::kCoreStride);  // from a core's queue to the next one's
+  static constexpr auto kNextCore = static_cast<uint32_t>(hal::kCoreStride);  // distance of the cores' queues
   uint32_t mac_queue(uint32_t core) const { return core_queue(core, hal::kMacOffset); }
   uint32_t vec_queue(uint32_t core) const { return core_queue(core, hal::kVecOffset); }
-  uint32_t dma_queue(uint32_t channel) const {  // which there is
+  uint32_t dma_queue(uint32_t channel) const {  // the channel must exist
     return control_ + static_cast<uint32_t>(hal::kDmaOffset) + channel * static_cast<uint32_t>(hal::kQueueStride);
   }
 
-  // From now on transfers and computation take turns: commands of one kind wait until those of the other are done.
+  // From now on transfers and computation alternate: commands of one kind wait for all earlier ones of the other.
   void lock_step();
   bool in_lock_step() const { return lock_step_.span > 0; }
-  void settle();                         // lock-step: waits until everything is done
-  uint32_t dma_level(uint32_t channel);  // descriptors waiting in that channel's queue
+  void settle();                         // lock-step: waits until all commands are done
+  uint32_t dma_level(uint32_t channel);  // descriptors waiting in the channel's queue
 
-  // What firmware has to tell at its end, in the order in which the dataflow declares it.
+  // Adds to a statistic, numbered in the order of the dataflow's declaration.
   void count(uint32_t statistic, uint64_t amount) { statistic_[statistic] += amount; }
-  // For the scratchpad's performance monitor: bytes held now, and what those were for that came or went.
+  // Writes the scratchpad's performance monitor: bytes allocated, and the purpose of the space allocated or freed last.
   void note_allocated(uint64_t bytes, L1Region region) {
     const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
     const uint32_t monitor = control_ + static_cast<uint32_t>(hal::kL1ControlOffset + hal::kL1Allocated);
     if (ok() && !trial_ && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
   }
 
-  // Bus accesses of other kinds.
+  // Other bus accesses.
   bool read(uint64_t address, void* data, uint32_t bytes);
   bool write(uint64_t address, const void* data, uint32_t bytes);
 
@@ -244,7 +241,7 @@ class Runtime {
 
  private:
   enum class Side : std::uint8_t { kCompute, kTransfer };
-  // Registers, which are below 4 GiB.
+  // Register addresses are below 4 GiB.
   uint32_t event_registers(uint32_t event) const {
     return control_ + static_cast<uint32_t>(hal::kEventsOffset) + event * static_cast<uint32_t>(hal::kEventStride);
   }
@@ -266,29 +263,29 @@ class Runtime {
   }
   void read_scales(uint32_t head, uint32_t place);
   [[gnu::noinline]] void check_more(uint32_t rows, uint32_t keys);
-  void read_block_scales(Command& command, const Place& at, bool scores);
-  void place_scores(Command& command, const Place& at, const hal::Mask& mask);
-  [[gnu::noinline]] void placed_scores(uint32_t lane, uint32_t core, Command& command, const Place& at,
+  void read_block_scales(Command& command, const ScorePosition& at, bool scores);
+  void place_scores(Command& command, const ScorePosition& at, const hal::Mask& mask);
+  [[gnu::noinline]] void placed_scores(uint32_t lane, uint32_t core, Command& command, const ScorePosition& at,
                                        const hal::Mask& mask);
-  Events load_addends(uint32_t lane, Command& command, const Place& at);
+  Events load_addends(uint32_t lane, Command& command, const ScorePosition& at);
 
   hal::Cpu& cpu_;
   uint32_t cluster_, control_, cores_ = 0;
   hal::JobBlock job_;
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
-  uint32_t bytes_ = kHalfBytes, out_bytes_ = kHalfBytes;  // of an element
+  uint32_t bytes_ = kHalfBytes, out_bytes_ = kHalfBytes;  // per element
   static constexpr uint32_t kScalesKept = 16, kMostLanes = 64;
-  uint32_t scales_head_[kScalesKept];  // 1 + head; where heads have scales of their own
+  uint32_t scales_head_[kScalesKept];  // 1 + head; used if heads have their own scales
   hal::HeadScales scales_[kScalesKept];
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0, stage_used_ = 0;
-  bool sketch_ = false;  // within need_of
-  bool trial_ = false;   // makes what a dry run makes, and leaves the machine as it is
-  bool begun_ = false;   // there are commands
-  // Tokens that events were made with, to be taken back.
+  bool sketch_ = false;  // during need_of
+  bool trial_ = false;   // dry run that leaves the machine unchanged
+  bool begun_ = false;   // at least one command was issued
+  // Initial tokens of events, for undoing a run.
   static constexpr uint32_t kMostGiven = 32;
   struct Given {
     Events events;
@@ -299,14 +296,14 @@ class Runtime {
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
-  uint32_t pending_ = 0;  // commands of that side under way
-  struct Held {           // set where scores have addends
+  uint32_t pending_ = 0;  // commands of that side in flight
+  struct Held {           // for scores with addends
     uint64_t dram, l1, slot_bytes;
     Channels channels;
-    uint32_t ready, free;  // the first events
+    uint32_t ready, free;  // first events
     std::uint8_t turn[kMostLanes];
   } addends_;
-  uint32_t map_[hal::kMostBlockWords];  // last, as few layers have one
+  uint32_t map_[hal::kMostBlockWords];  // last, because few layers have a map
 #if ATTNVP_HETEROGENEOUS_CORES
   Deal deal_;
 #endif

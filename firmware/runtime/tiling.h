@@ -1,4 +1,5 @@
-// The parameters of the schedules, typed: words of the job in the order in which the lists below declare them.
+// Parameters of the schedules as typed structs. Each is the sequence of the job's parameter words in the order of the
+// lists below.
 #pragma once
 
 #include "firmware/runtime/dataflow.h"
@@ -7,25 +8,25 @@ namespace attnvp::firmware {
 
 using std::uint32_t;
 
-// The part of a matmul's operands that is in L0 at a time: rows of A, columns of B, depth.
+// Part of a matmul's operands that is in L0 at a time: rows of A, columns of B, depth.
 struct L0Tile {
   uint32_t m0, n0, k0;
 };
 
-// Row blocks (work.h): a group of bb x hh heads, row blocks of nq rows, sub-blocks of nkv keys.
+// Row blocks (work.h): groups of bb x hh heads, row blocks of nq rows, sub-blocks of nkv keys.
 struct RowTiling {
   uint32_t bb, hh, nq, nkv;
   L0Tile l0;
-  uint32_t kv_buffers;   // groups whose whole K (or V) is in L1, or hal::kWord: streamed
-  uint32_t row_buffers;  // of Q per core
+  uint32_t kv_buffers;   // groups whose whole K (or V) is in L1; hal::kWord: streamed
+  uint32_t row_buffers;  // buffers of Q per core
   enum Index : uint32_t { kNq = 2, kNkv = 3 };
 };
 
-// Row blocks whose scores may cross DRAM in tiles of nq x nkv.
+// Row blocks whose scores may be stored in DRAM in tiles of nq x nkv.
 struct ScoreTiling : RowTiling {
-  uint32_t np;               // query rows of one softmax; hal::kWord: whole row blocks, scores stay in L1
-  uint32_t tile_buffers;     // of scores per core,
-  uint32_t softmax_buffers;  //   and of np rows in softmax
+  uint32_t np;               // query rows per softmax command; hal::kWord: whole row blocks, scores stay in L1
+  uint32_t tile_buffers;     // buffers for tiles of scores per core
+  uint32_t softmax_buffers;  // buffers of np rows for softmax
   enum : uint32_t { kNp = 9 };
   bool in_tiles() const { return np != hal::kWord; }
 };
@@ -34,11 +35,11 @@ struct ScoreTiling : RowTiling {
 struct OnlineTiling {
   uint32_t bb, hh, nq, nkv;
   L0Tile l0;
-  uint32_t kv_buffers;   // tiles of K, and of V, in L1; hal::kWord: three more than steps lie between a step's halves
+  uint32_t kv_buffers;   // tiles of K, and of V, in L1; hal::kWord: three more than the steps between a step's halves
   uint32_t row_buffers;  // slabs of a core in a row block
-  uint32_t steps;        // of a core from a step's first half to its second
-  uint32_t spare;        // slabs of a core in L1 beyond those, being loaded or stored; hal::kWord: none
-  enum Index : uint32_t { kNq = 2, kSteps = 9 };  // for what is refused
+  uint32_t steps;        // steps of a core between a step's first and second half
+  uint32_t spare;        // additional slabs of a core in L1, being loaded or stored; hal::kWord: none
+  enum Index : uint32_t { kNq = 2, kSteps = 9 };  // for refused parameters
   uint32_t slots() const { return row_buffers + (spare == hal::kWord ? 0 : spare); }
 };
 
@@ -47,11 +48,11 @@ struct DecodeTiling {
   uint32_t bb, hh, nq, nkv;
   L0Tile l0;
   uint32_t kv_buffers;   // tiles of K, and of V, per worker; hal::kWord: three
-  uint32_t row_buffers;  // one
+  uint32_t row_buffers;  // always one
   enum Index : uint32_t { kNq = 2 };
 };
 
-// Any of those, as the walk says (dataflows/weave.cpp); what a walk has no use for is hal::kWord, or one.
+// Union of the above, selected by `walk` (dataflows/weave.cpp). Unused parameters are hal::kWord or one.
 struct WeaveTiling : OnlineTiling {
   uint32_t walk;
   enum : uint32_t { kBb = 0, kHh = 1, kRowBuffers = 8, kSpare = 10, kWalk = 11 };

@@ -4,31 +4,31 @@ namespace attnvp::firmware {
 
 namespace {
 
-// Of that many units.
+// Number of blocks for `units` units.
 uint32_t blocks_of(uint32_t units, uint32_t nq, uint32_t unit, uint32_t workers) {
   uint32_t blocks = 1;
   if (units * unit > nq) blocks = ceil_div(units, nq < 2 * unit ? 1 : nq / unit);
   return min(blocks <= workers ? workers : static_cast<uint32_t>(round_up(blocks, workers)), units);
 }
 
-// Assumed: a descriptor of 128 bytes over a control bus of 8 bytes, 4 cycles an access, as on the shipped machines.
+// Assumption: a descriptor of 128 bytes over a control bus of 8 bytes, 4 cycles per access, as on the shipped machines.
 constexpr uint32_t kCyclesOfACommand = 64;
 
 uint32_t commands_of_an_item(const Runtime& rt, const RowTiling& t) {
   return 2 * static_cast<uint32_t>(ceil_div(rt.layer().seq_kv, t.nkv)) + 3;
 }
 
-// Whole passes of the array; fewer rows, where there would be fewer passes than `workers`, a cluster's lanes take no
-// more of them in turn, and that saves the vector engines more cycles than the further commands take.
+// Rows per unit: a whole pass of the array, or fewer if the layer has fewer passes than `workers`. Fewer rows must not
+// add passes per lane, and must save more vector engine cycles than the additional commands cost.
 uint32_t rows_of_a_unit(const Runtime& rt, const RowTiling& t, uint32_t lanes) {
-  constexpr uint32_t kLeast = 16;  // assumed
+  constexpr uint32_t kLeast = 16;  // assumption
   const hal::MachineInfo& m = rt.machine();
   const hal::Layer& l = rt.layer();
   const uint32_t pass = min(t.nq, m.mac_rows), workers = rt.mask().any() ? 2 * lanes : lanes;
   if (pass <= kLeast || t.bb * t.hh > 1) return pass;
   const uint32_t passes = ceil_div(l.seq_q, pass);
   if (passes >= workers) return pass;
-  const uint32_t heads = ceil_div(l.batch * l.heads, m.clusters);  // of a cluster
+  const uint32_t heads = ceil_div(l.batch * l.heads, m.clusters);  // per cluster
   if (ceil_div(heads * passes, lanes) < heads) return pass;
   const uint32_t rows = min(pass, max(kLeast, static_cast<uint32_t>(ceil_div(l.seq_q, workers))));
   const uint64_t further = (ceil_div(l.seq_q, rows) - passes) * commands_of_an_item(rt, t) * kCyclesOfACommand;
@@ -45,7 +45,7 @@ uint32_t rows_of_a_unit(const Runtime& rt, const RowTiling& t, uint32_t lanes) {
 }  // namespace
 
 #if ATTNVP_HETEROGENEOUS_CORES
-// Keys of a row, the mean over some rows.
+// Mean number of keys per row, sampled over some rows.
 static uint64_t mean_keys(const Runtime& rt, uint32_t rows) {
   const uint32_t keys = rt.layer().seq_kv;
   if (!rt.mask().any()) return keys;
@@ -58,19 +58,19 @@ static uint64_t mean_keys(const Runtime& rt, uint32_t rows) {
 }
 
 Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched) {
-  constexpr uint32_t kLooked = 8;  // windows, one behind the other
+  constexpr uint32_t kLooked = 8;  // consecutive windows that are evaluated
   const hal::MachineInfo& m = rt.machine();
   const hal::Layer& l = rt.layer();
   const Deal& deal = rt.deal();
   const uint32_t cores = rt.cores(), columns = l.emb + rt.value_emb();
   const uint32_t rows = rt.mask().any() && nq < rt.mask().queries ? rt.mask().queries : l.seq_q;
   const uint64_t keys = mean_keys(rt, rows);
-  // Of a row on the fastest core, in 256ths.
+  // Cycles of a row on the fastest core, in 256ths.
   const uint64_t array = 256 * keys * columns / (m.mac_rows * m.mac_columns);
   const uint64_t row_cycles = max(array, rt.plain() ? 0 : 256 * keys * 16 / m.softmax_rate);
   const uint64_t key_cycles = m.dram_rate == 0 ? 0 : uint64_t{l.seq_kv} * columns * rt.bytes() * 16 / m.dram_rate;
   const uint32_t commands = cores * (2 * static_cast<uint32_t>(ceil_div(l.seq_kv, nkv)) + 3);
-  // In whole passes of the arrays.
+  // Counted in whole passes of the arrays.
   const auto cycles = [&](const Window& w) {
     const uint32_t units = w.rows / w.unit, windows = static_cast<uint32_t>(ceil_div(rows, w.rows));
     uint64_t of_core[hal::kMostCores] = {}, engine = 0;
@@ -125,10 +125,10 @@ uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers
 }
 
 uint32_t most_items(const Runtime& rt, const RowTiling& t) {
-  if (rt.is_heterogeneous()) return hal::kMostCores;  // so that none of the fastest is left out
+  if (rt.is_heterogeneous()) return hal::kMostCores;  // so that none of the fastest cores is excluded
   const hal::Layer& l = rt.layer();
   const uint32_t passes = ceil_div(l.seq_q, min(t.nq, rt.machine().mac_rows));
-  return l.batch * l.heads * min(passes + rt.rules().group, l.seq_q);  // query heads may be cut for themselves
+  return l.batch * l.heads * min(passes + rt.rules().group, l.seq_q);  // query heads may be partitioned separately
 }
 
 Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns, hal::ElementType type) {
@@ -188,7 +188,7 @@ KeyBlocks::Part KeyBlocks::part_of(const Item& item, uint32_t block) const {
   return p;
 }
 
-// Under a map the parts are those that there are.
+// Under a block map, only parts with visible keys count.
 uint32_t KeyBlocks::parts(const Item& item) const {
   if (map_.any()) return number_of(item, count());
   return head_parts(item) + block_at(item.key + item.keys - 1) + 1 - main_block(item);
@@ -238,20 +238,20 @@ RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
   }
   const uint32_t units = ceil_div(rows_, unit_);
   blocks_ = blocks_of(units, nq, unit_, mask_.any() ? 2 * workers : workers);
-  // Blocks get whole row units, as evenly as possible, the first ones one more.
+  // Blocks get whole row units, as evenly as possible; the first ones get one more.
   each_ = units / blocks_;
   longer_ = units - each_ * blocks_;
 }
 
 void RowBlocks::see(Item& item, uint32_t keys) const {
   const hal::Visible v = hal::visible_rows(mask_, item.row, item.rows, keys);
-  const bool only_head = v.head > 0 && v.first >= v.end;  // of padded keys none in the window
+  const bool only_head = v.head > 0 && v.first >= v.end;  // no padded key is in the window
   item.key = v.head > 0 ? 0 : v.first;
   item.keys = (only_head ? v.head : v.end) - item.key;
   item.head_keys = only_head ? 0 : v.head;
   item.main_key = only_head ? 0 : v.first;
   if (!map_.any()) return;
-  // What the map leaves of both runs.
+  // Restricts both ranges by the map.
   const hal::Hull seen = hal::hull_of_rows(mask_, map_, item.row, item.rows, 0, keys);
   item.key = seen.key;
   item.keys = seen.end - seen.key;
@@ -263,7 +263,7 @@ uint64_t RowBlocks::scores(uint32_t block) const {
   place(item, block);
   if (!map_.any()) return uint64_t{item.rows} * hal::visible_rows(mask_, item.row, item.rows, keys_).count();
   see(item, keys_);
-  uint32_t keys = 0;  // blocks of them
+  uint32_t keys = 0;  // in whole blocks
   const uint32_t b = mask_.block;
   for (uint32_t k = item.key; k < item.key + item.keys; k = (k / b + 1) * b) {
     keys += hal::hull_of_rows(mask_, map_, item.row, item.rows, k, min((k / b + 1) * b, keys_)).any() ? b : 0;
@@ -273,7 +273,7 @@ uint64_t RowBlocks::scores(uint32_t block) const {
 
 uint32_t RowBlocks::most_keys() const {
   if (!mask_.any()) return keys_;
-  // They grow until the window is full, and may shrink again where the keys end.
+  // They grow until the window is full and may shrink again at the end of the keys.
   uint32_t most = 0;
   for (uint32_t b = 0; b < blocks_; ++b) {
     Item item{};
@@ -295,7 +295,7 @@ uint32_t parts_of_a_group_for(const Runtime& rt, const SharedGroups& g) {
   uint64_t once = rows * (l.emb * rt.bytes() + rt.value_emb() * rt.out_bytes());
   once += ((l.c != 0 ? 1 : 0) + (l.p != 0 ? 1 : 0)) * 2 * rows * l.seq_kv * kHalfBytes;
   const uint64_t keys = uint64_t{g.members} * g.keys * columns * rt.bytes();
-  // `most`: items of the cluster that has most, in `visits` parts of groups; `fetched`: parts of groups of all
+  // `most`: items of the cluster with the most items, in `visits` parts of groups; `fetched`: parts of groups over all
   // clusters.
   const auto cycles = [&](uint64_t most, uint64_t visits, uint64_t fetched) {
     const uint64_t rounds = g.streamed ? ceil_div(ceil_div(most, visits), g.lanes) : 1;
@@ -348,7 +348,7 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
   if (rt.scaled_by_block()) rt.check_extents(min(t.nq, rt.layer().seq_q), min(t.nkv, rt.layer().seq_kv));
   const auto scores = [&](uint32_t place) { return cut_.scores(block_at(place)); };
   while (kept_ > 1 && kept_ * lanes_ > kItems) kept_ /= 2;
-  if (lanes_ > kItems) return;  // which is refused elsewhere
+  if (lanes_ > kItems) return;  // refused elsewhere
   for (Item *item = item_, *end = item + kept_ * lanes_; item != end; item += lanes_) item->index = kNoRound;
   const uint32_t clusters = rt.machine().clusters;
   if (clusters == 1) {
@@ -377,7 +377,7 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
   groups_ = last_group - first_group_ + 1;
 }
 
-// Of all groups' parts, the item that part `part` begins with.
+// First item of part `part` of all groups' parts.
 template <typename Scores>
 uint32_t Work::begin_of_part(uint32_t part, uint32_t parts, const Scores& scores) const {
   const uint32_t group = part / parts, within = part % parts, before = items_before(group);
@@ -419,7 +419,7 @@ void Work::look_up(Group& g, uint32_t group) const {
   const uint32_t global = first_group_ + group;
   const Group& last = group_[(group - 1) % kGroups];
   if (group > 0 && last.number == group - 1 && last.whole && last.first_head + 2 * hh_ <= heads_ &&
-      2 * last.after - last.before <= last_item_) {  // the next heads, which are this cluster's, too
+      2 * last.after - last.before <= last_item_) {  // the next heads also belong to this cluster
     g.number = group;
     g.first = 0, g.last = last.last;
     g.members = last.members, g.rounds = last.rounds;
@@ -466,7 +466,7 @@ void Work::keep(const Round& r) const {
     for (uint32_t lane = 0; lane < lanes_; ++lane) make(item[lane], g, r.round, lane);
     return;
   }
-  // Of one head, one on each lane, all of whose keys count.
+  // One head, one item per lane, without masked keys.
   const uint32_t first = g.first + r.round * lanes_, end = first + lanes_;
   uint32_t block = first + g.turn;
   for (uint32_t lane = 0; lane < lanes_; ++lane, ++item) {
@@ -486,7 +486,7 @@ Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
 }
 
 #if ATTNVP_HETEROGENEOUS_CORES
-// The sequence of units goes on from round to round and from head to head, so that all that a core has is its share.
+// The sequence of units continues across rounds and heads, so that each core's total is its share.
 void Work::make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
   uint32_t place = g.first + round;
   item.lane = lane;
@@ -542,9 +542,9 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {
   const Group& g = group_at(group);
   const uint32_t n = g.rounds;
-  if (g.full) return n - 1;  // of none at all, kNoRound
+  if (g.full) return n - 1;  // kNoRound if there are none
   for (uint32_t r = n; r > 0 && (rt_.is_heterogeneous() || r + 1 >= n);
-       --r) {  // of equal cores only the last round has gaps
+       --r) {  // for equal cores only the last round has gaps
     if (item(group, r - 1, lane).valid) return r - 1;
   }
   return kNoRound;

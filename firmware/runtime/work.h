@@ -1,17 +1,19 @@
-// How a layer is cut up. A group is B_b x H_h heads whose K and V live in L1 together; its query rows are cut into
-// row blocks of about N_Q rows, in whole passes of the MAC array where possible. An item is one row block of one
-// head: what one lane does at a time. A lane is a core, or a few cores that pass an item on to each other. Items are
-// dealt to the lanes in turn (starting with another lane in every group, so that uneven blocks even out); a round is
-// one item for each lane. Clusters share all items evenly, or whole groups, or equal parts of groups: every cluster
-// with items of a group fetches its K and V, so that it may take less time where some clusters have nothing to do.
+// Partition of a layer into work items.
 //
-// Where cores are not equally fast, row blocks are cut for all cores together, a round each, and a core's item is its
-// part of the round's rows (deal.h), which may be none.
+// A group is B_b x H_h heads whose K and V are in L1 together. Its query rows are cut into row blocks of about N_Q
+// rows, in whole passes of the MAC array where possible. An item is one row block of one head. A lane is a core, or
+// several cores that pass an item on. A round is one item per lane. Items are assigned to lanes round-robin; the first
+// lane rotates from group to group, so that uneven blocks balance.
 //
-// Under a mask an item has the keys that some of its rows attend to, and a row block lies within one query head (but
-// where it has room for all queries of one). Row blocks at the same place of the query heads that share K and V follow
-// one another, those with most keys first; lanes take turns forth and back and clusters share the scores, so that all
-// end together.
+// Clusters share all items evenly, whole groups, or equal parts of groups. Every cluster with items of a group fetches
+// the group's K and V, so it may be faster to leave some clusters idle.
+//
+// Heterogeneous cores: a row block is one round of all cores, and a core's item is its part of the rows (deal.h),
+// possibly empty.
+//
+// Masks: an item has the keys to which some of its rows attend. A row block lies within one query head, unless it holds
+// all queries of one. Equal row blocks of the query heads that share K and V are consecutive, those with the most keys
+// first. Lanes alternate their order and clusters share the scores, so that all finish together.
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -19,21 +21,21 @@
 namespace attnvp::firmware {
 
 struct Item {
-  uint32_t index;  // of the round; of a round's first item only
+  uint32_t index;  // index of the round; set for the round's first item only
   bool valid;
   uint32_t lane;
   uint32_t head;    // b * heads + h
-  uint32_t member;  // of the group
+  uint32_t member;  // index in the group
   uint32_t block;   // row block
   uint32_t row;     // first query row
   uint32_t rows;
-  uint32_t key;                  // first key that some of the rows attend to,
-  uint32_t keys;                 // and how many there are up to the last one
-  uint32_t head_keys, main_key;  // [key, head_keys) and [main_key, key + keys) of them; head_keys = 0: all
+  uint32_t key;                  // first key to which some of the rows attend
+  uint32_t keys;                 // number of keys up to the last such one
+  uint32_t head_keys, main_key;  // these keys are [key, head_keys) and [main_key, key + keys); head_keys = 0: one range
 };
 
-// The keys of a head that any query attends to, in blocks of nkv: those of the first keys, then the others. Their rows
-// of K and V lie one behind the other in this order where they are all in L1.
+// Blocks of nkv keys of a head to which any query attends: those of the first keys (sinks, prefix), then the others.
+// Resident rows of K and V are stored contiguously in this order.
 class KeyBlocks {
  public:
   KeyBlocks(const Runtime& rt, uint32_t nkv)
@@ -44,21 +46,20 @@ class KeyBlocks {
     return block < head_blocks_ ? block * nkv_ : first_ + (block - head_blocks_) * nkv_;
   }
   uint32_t rows(uint32_t block) const { return min(nkv_, (block < head_blocks_ ? head_ : end_) - row(block)); }
-  uint32_t place(uint32_t key) const { return key < head_ ? key : head_blocks_ * nkv_ + key - first_; }  // among rows
+  uint32_t place(uint32_t key) const { return key < head_ ? key : head_blocks_ * nkv_ + key - first_; }  // row index
   uint32_t places() const { return main_blocks_ == 0 ? head_ : place(end_ - 1) + 1; }
 
-  // The part of a block that an item's rows attend to, as one run of keys.
+  // Part of a block to which an item's rows attend, as one range of keys.
   struct Part {
     uint32_t key = 0, keys = 0;        // keys = 0: none
-    bool first = false, last = false;  // of the item's
+    bool first = false, last = false;  // of the item
     bool any() const { return keys > 0; }
   };
   Part part(const Item& item, uint32_t block) const { return all_ ? whole(block) : part_of(item, block); }
   uint32_t parts(const Item& item) const;                      // of an item
-  uint32_t number_of(const Item& item, uint32_t block) const;  // of the part in that block, among the item's,
-  uint32_t block_of(const Item& item, uint32_t number) const;  //   and back
-  // Keys [key, end) of an item that are computed as one: its next run from `key` on, of which the item needs all
-  // blocks.
+  uint32_t number_of(const Item& item, uint32_t block) const;  // index of the block's part among the item's parts
+  uint32_t block_of(const Item& item, uint32_t number) const;  // inverse of number_of
+  // Keys [key, end) of an item that are computed together: its next contiguous range of needed blocks from `key` on.
   struct Run {
     uint32_t key = 0, end = 0;
   };
@@ -70,10 +71,10 @@ class KeyBlocks {
     return {block * nkv_, min(nkv_, end_ - block * nkv_), block == 0, block + 1 == main_blocks_};
   }
   Part part_of(const Item& item, uint32_t block) const;
-  bool seen(const Item& item, uint32_t key, uint32_t end) const {  // by the map
+  bool seen(const Item& item, uint32_t key, uint32_t end) const {  // according to the block map
     return !map_.any() || hal::hull_of_rows(mask_, map_, item.row, item.rows, key, end).any();
   }
-  // Of an item's first keys, and the first one of the others that is not among those.
+  // Number of parts of an item's first keys, and the first other block that they do not include.
   uint32_t head_parts(const Item& item) const { return static_cast<uint32_t>(ceil_div(item.head_keys, nkv_)); }
   uint32_t main_block(const Item& item) const { return max(block_at(item.main_key), head_parts(item)); }
   uint32_t nkv_, head_, first_, end_, head_blocks_, main_blocks_;
@@ -82,18 +83,18 @@ class KeyBlocks {
   hal::BlockMask map_;
 };
 
-// Rows of one head of K and V, cut into row blocks: those of a layer without a mask, or of each query head.
+// Partition of the rows of one head of K and V into row blocks. Under a mask each query head is partitioned separately.
 class RowBlocks {
  public:
-  // `workers`: a multiple of so many blocks, where there are enough passes of `unit` rows.
+  // The number of blocks is a multiple of `workers` if there are enough passes of `unit` rows.
   RowBlocks(const Runtime& rt, uint32_t nq, uint32_t unit, uint32_t workers)
       : RowBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nq, unit, workers, rt.map()) {}
   RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers,
             const hal::BlockMask& map = {});
   uint32_t count() const { return heads_ * blocks_; }
-  uint32_t heads() const { return heads_; }  // that are cut for themselves
+  uint32_t heads() const { return heads_; }  // heads partitioned separately
   bool uneven() const { return mask_.any(); }
-  // Of one of a layer's blocks without a mask: block, row and rows.
+  // Without a mask: sets block, row and rows.
   void fill_plain(Item& item, uint32_t block) const {
     const uint32_t row = (block * each_ + min(block, longer_)) * unit_;
     item.block = block;
@@ -101,20 +102,20 @@ class RowBlocks {
     item.rows = min((each_ + (block < longer_ ? 1 : 0)) * unit_, rows_ - row);
     item.keys = keys_;
   }
-  // block, row, rows and keys
+  // Sets block, row, rows and keys.
   void fill(Item& item, uint32_t block) const {
     place(item, block);
     item.key = item.head_keys = item.main_key = 0;
     item.keys = keys_;
     if (mask_.any()) see(item, keys_);
   }
-  void see(Item& item, uint32_t keys) const;  // of the first ones, which are its batch's
-  uint64_t scores(uint32_t block) const;      // of the block: what its work is like
-  uint32_t most_keys() const;                 // of any block
+  void see(Item& item, uint32_t keys) const;  // of the first `keys` keys, which are valid in its batch
+  uint64_t scores(uint32_t block) const;      // scores of the block, a measure of its work
+  uint32_t most_keys() const;                 // maximum over all blocks
   bool in_runs() const { return mask_.block != 0 || (mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0)); }
 
  private:
-  void place(Item& item, uint32_t block) const {  // block, row and rows
+  void place(Item& item, uint32_t block) const {  // sets block, row and rows
     const uint32_t place = heads_ == 1 ? block : block / heads_;
     item.block = block;
     item.row = (place * each_ + min(place, longer_)) * unit_;
@@ -123,13 +124,13 @@ class RowBlocks {
   }
   hal::Mask mask_;
   hal::BlockMask map_;
-  uint32_t heads_, rows_, unit_, blocks_;  // query heads that are cut for themselves, their rows; blocks of each
+  uint32_t heads_, rows_, unit_, blocks_;  // query heads partitioned separately, their rows; blocks per head
   uint32_t keys_;
-  uint32_t each_, longer_;  // units of a block; the first ones have one more
+  uint32_t each_, longer_;  // units per block; the first longer_ blocks have one more
 };
 
-// Of `heads` heads with `count` pieces of work each, one behind the other: the pieces [first, last) of part `part` of
-// `parts` with equal shares, of pieces or, where those are not even, of their scores.
+// Pieces [first, last) of part `part` of `parts`, for `heads` consecutive heads with `count` pieces each. Parts have
+// equal numbers of pieces or, if pieces are uneven, about equal numbers of scores.
 struct Share {
   uint32_t first = 0, last = 0;
 };
@@ -141,7 +142,7 @@ Share share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uin
   }
   uint64_t head = 0;
   for (uint32_t i = 0; i < count; ++i) head += scores(i);
-  // Where a part begins: behind so many whole heads, and of the next one where so many scores are before it.
+  // Start of a part: whole heads before it, and the scores of the next head before it.
   struct Begin {
     uint64_t rest;
     uint32_t heads, piece;
@@ -160,7 +161,7 @@ Share share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uin
     for (Begin& b : ends) {
       if (b.found) continue;
       b.piece = i;
-      b.found = 2 * b.rest < here;  // the nearer end
+      b.found = 2 * b.rest < here;  // the nearer boundary
       if (b.found) continue;
       b.rest -= min(b.rest, here);
       b.piece = i + 1;
@@ -170,7 +171,7 @@ Share share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uin
   return {ends[0].heads * count + ends[0].piece, ends[1].heads * count + ends[1].piece};
 }
 
-// Likewise of pieces that go in `cuts` parts of heads, each to one part of `parts`.
+// As share(), with each head cut into `cuts` indivisible parts.
 template <typename Scores>
 Share share_parts(uint32_t heads, uint32_t count, bool even, const Scores& scores, uint32_t cuts, uint32_t part,
                   uint32_t parts) {
@@ -182,37 +183,35 @@ Share share_parts(uint32_t heads, uint32_t count, bool even, const Scores& score
   return {begin(part), begin(part + 1)};
 }
 
-// Groups of heads that clusters share: every cluster that has items of a group fetches its K and V.
+// Cost model input for groups of heads shared by clusters. Every cluster with items of a group fetches its K and V.
 struct SharedGroups {
-  uint32_t groups = 0, members = 1, items = 0;  // heads, and items, of a group
-  uint32_t lanes = 0, commands = 0, loads = 0;  // of a cluster; of an item; of K and V of a group
-  uint32_t keys = 0;                            // of a head that are fetched
-  uint64_t scores = 0;                          // of a head
+  uint32_t groups = 0, members = 1, items = 0;  // heads, and items, per group
+  uint32_t lanes = 0, commands = 0, loads = 0;  // lanes per cluster; commands per item; loads of K and V per group
+  uint32_t keys = 0;                            // fetched keys per head
+  uint64_t scores = 0;                          // per head
   bool streamed = false;                        // fetched for every round of items
 };
-// How many parts each group is cut into, of which clusters get whole ones; 0: a cluster's share may end with any item.
-// What takes the fewest cycles, counted: those of engines and control, of the cluster that has most; those of DRAM; and
-// of the lesser ones so many as a cluster's first group takes, which nothing hides.
+// Number of parts per group, of which clusters get whole ones; 0: a cluster's share may end at any item. It minimises
+// the estimated cycles: the greater of engine and DRAM time, plus the exposed share of the lesser.
 uint32_t parts_of_a_group_for(const Runtime& rt, const SharedGroups& groups);
 
-uint32_t most_items(const Runtime& rt, const RowTiling& tiling);  // that there can be, of all clusters
+uint32_t most_items(const Runtime& rt, const RowTiling& tiling);  // upper bound, over all clusters
 
-// Of heterogeneous cores: rows of a head that they take side by side, in units that are dealt. Up to as many as the
-// cores have room for, or fewer, so that the slower cores have no more than their share, in units of one array's rows
-// or another's: whichever takes the fewest cycles, counted.
+// Heterogeneous cores: rows of a head that are processed in parallel, in units for Deal. The estimate with the fewest
+// cycles determines size and unit (rows of one of the arrays). The size is limited by L1; smaller windows keep slower
+// cores within their share.
 struct Window {
   uint32_t unit = 0, rows = 0;
 };
-// Row blocks of a core have at most nq rows. `fetched`: K and V are loaded once for so many windows; 0: for all of a
-// head.
+// Row blocks of a core have at most nq rows. `fetched`: windows per load of K and V; 0: one load for all of a head.
 Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched);
-// The item of all cores, to that of core `core`: begins at unit `from` of all that are dealt. `back`: the cores are in
-// reverse order of rows. Not valid where the core has no rows.
+// Narrows the item of all cores to that of core `core`; the item begins at unit `from` of the sequence. `back`: cores
+// are in reverse row order. The item becomes invalid if the core has no rows.
 void narrow(const Runtime& rt, Item& item, uint32_t nq, uint32_t unit, uint32_t core, uint64_t from, bool back);
 
 class Work {
  public:
-  // Cores that would have no item take no part.
+  // Cores without items are excluded.
   Work(Runtime& rt, const RowTiling& tiling) : Work(rt, tiling, rt.use_cores(most_items(rt, tiling))) {}
   Work(Runtime& rt, const RowTiling& tiling, uint32_t lanes);
 
@@ -221,16 +220,16 @@ class Work {
   // This cluster's groups and, within a group, its rounds.
   uint32_t groups() const { return groups_; }
   uint32_t rounds(uint32_t group) const { return group_at(group).rounds; }
-  // A position in the cluster's sequence of rounds, the index-th.
+  // Position in the cluster's sequence of rounds.
   struct Round {
     uint32_t group = 0, round = 0, index = 0;
-    Item* kept = nullptr;  // where its items are, or were
+    Item* kept = nullptr;  // cache entry of its items
     bool valid = false;
-    bool full = false;  // every lane has an item, and as many to come in the group
-    bool ends = false;  // the group has no rounds behind it
+    bool full = false;  // every lane has an item, which is its last one in the group only if `ends`
+    bool ends = false;  // last round of the group
     Round() = default;
     Round(const Round& other) { *this = other; }
-    Round& operator=(const Round& o) {  // compilers would call a function for it
+    Round& operator=(const Round& o) {  // explicit, because compilers would emit a call
       group = o.group, round = o.round, index = o.index, kept = o.kept;
       valid = o.valid, full = o.full, ends = o.ends;
       return *this;
@@ -241,7 +240,7 @@ class Work {
     if (groups_ > 0) make_round(r, 0, 0, 0);
     return r;
   }
-  // Not valid behind the last one, and behind one that is not valid.
+  // The round after r; invalid after the last round or an invalid one.
   Round after(const Round& r) const {
     Round next = r;
     advance(next);
@@ -262,8 +261,8 @@ class Work {
   }
   bool is_last(const Round& r) const { return r.ends && r.group + 1 == groups_; }
 
-  // What the lanes do in that round; not valid where there is nothing left for one. Good until another round's are
-  // asked for.
+  // Items of the lanes in that round; invalid if a lane has none. The pointer is valid until items of another round are
+  // requested.
   const Item* items(const Round& r) const {
     if (r.kept->index != r.index) keep(r);
     return r.kept;
@@ -271,35 +270,35 @@ class Work {
   const Item& item(const Round& r, uint32_t lane) const { return items(r)[lane]; }
   Item item(uint32_t group, uint32_t round, uint32_t lane) const;
 
-  // Whether it is the lane's last one in its group.
+  // True if the round is the lane's last one in its group.
   bool is_last(const Round& r, uint32_t lane) const { return r.full ? r.ends : r.round == last_round(r.group, lane); }
   // The lane's last round with an item in that group, or kNoRound.
   static constexpr uint32_t kNoRound = 0xFFFF'FFFF;
   uint32_t last_round(uint32_t group, uint32_t lane) const;
 
-  uint32_t members(uint32_t group) const { return group_at(group).members; }  // heads in the group
+  uint32_t members(uint32_t group) const { return group_at(group).members; }  // heads per group
   uint32_t head_of(uint32_t group, uint32_t member) const {                   // b * heads + h
     const Group& g = group_at(group);
     return member < g.heads ? g.head + member : head_of(g, member);
   }
   uint32_t items() const { return last_item_ - first_item_; }  // of this cluster
-  uint32_t most_keys() const { return cut_.most_keys(); }      // of an item
-  bool in_runs() const { return cut_.in_runs(); }              // an item's keys may be in more than one
+  uint32_t most_keys() const { return cut_.most_keys(); }      // maximum per item
+  bool in_runs() const { return cut_.in_runs(); }              // an item's keys may be in several ranges
 
  private:
-  // Steps ask for the same few items and groups again and again, and divisions are long.
+  // Caches of recent items and groups, because divisions are slow.
   static constexpr uint32_t kItems = 64, kMostKept = 8, kGroups = 8;
   struct Group {
     uint32_t number = kNoRound;
     uint32_t first, last;  // items that belong to this cluster
     uint32_t members, rounds;
     uint32_t batch, first_head;  // of the first member
-    uint32_t head, heads;        // both together; of a batch
-    uint32_t before, after;      // items of all clusters before the group, and with it
+    uint32_t head, heads;        // batch and head combined; heads per batch
+    uint32_t before, after;      // items of all clusters up to the group's start, and up to its end
     uint32_t turn;               // of lane 0
     bool whole;                  // all of its items belong to this cluster
-    bool full;                   // no round has gaps
-    bool back;                   // lanes' turns go backwards in rounds 0, 2, ...
+    bool full;                   // every lane has an item in every round
+    bool back;                   // lanes are in reverse order in rounds 0, 2, ...
   };
   const Group& group_at(uint32_t group) const {
     Group& g = group_[group % kGroups];
@@ -322,7 +321,7 @@ class Work {
   void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   void make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
-  uint32_t items_before(uint32_t group) const;  // global
+  uint32_t items_before(uint32_t group) const;  // over all clusters
   uint32_t parts_of_a_group(const RowTiling& tiling) const;
   template <typename Scores>
   uint32_t begin_of_part(uint32_t part, uint32_t parts, const Scores& scores) const;
@@ -339,9 +338,9 @@ class Work {
   uint32_t all_groups_;
   uint32_t first_group_ = 0, groups_ = 0;
   uint32_t first_item_ = 0, last_item_ = 0;
-  uint32_t kept_ = kMostKept;  // rounds whose items are kept
+  uint32_t kept_ = kMostKept;  // cached rounds
   mutable Group group_[kGroups];
-  mutable Item item_[kItems];  // last, as an instruction reaches no more than 2 KiB
+  mutable Item item_[kItems];  // last, because load and store offsets reach only 2 KiB
 };
 
 // The item's rows of a tensor in DRAM: [batch, heads, seq_q, columns].
@@ -354,17 +353,17 @@ inline Matrix dram_o(const Runtime& rt, const Item& item) {
   return dram_rows(rt, rt.layer().o, item, rt.value_emb(), rt.out_type());
 }
 
-// The item's scores in DRAM, of its keys: [batch, heads, seq_q, seq_kv]. Rows of P have the stride of those of C.
+// Scores of the item's keys in DRAM: [batch, heads, seq_q, seq_kv]. Rows of P have the stride of rows of C.
 Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item, hal::ElementType type);
-// Where P is to be made of scores whose first row and column are query `row` and key `key`: masked, where it has to be.
+// Masks a softmax command, if the mask requires it, whose first row and column are query `row` and key `key`.
 void mask(const hal::Mask& mask, const hal::BlockMask& map, Command& softmax, uint32_t row, uint32_t key);
 inline void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key) {
   mask(rt.mask(), rt.map(), softmax, row, key);
 }
-// Of a sum over the parts of an item's keys.
+// Position of a part in the sum over an item's keys.
 Accumulate place_of(const KeyBlocks::Part& part);
 
-// Row blocks that seq_q rows are cut into: a multiple of `workers` where there are enough passes of `unit` rows.
+// Number of row blocks of seq_q rows: a multiple of `workers` if there are enough passes of `unit` rows.
 uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers);
 
 }  // namespace attnvp::firmware

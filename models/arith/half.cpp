@@ -20,11 +20,11 @@ To bits_as(From from) {
   return to;
 }
 
-// Rounds a finite binary float of kMantissaBits to half; magnitude without the sign bit, same exponent
+// Rounds a finite binary float with kMantissaBits to half. `magnitude`: bits without the sign, in the same exponent
 // layout.
 template <typename Bits, int kMantissaBits, int kBias>
 Half round_magnitude(Bits magnitude) {
-  const int exponent = static_cast<int>(magnitude >> kMantissaBits) - kBias + 15;  // as a half's biased exponent
+  const int exponent = static_cast<int>(magnitude >> kMantissaBits) - kBias + 15;  // biased exponent of the half
   if (exponent >= 31) return kHalfInfinity;                                        // also the infinities
   if (exponent < -10) return 0;                                                    // below 2^-25: rounds to zero
   constexpr Bits kHidden = Bits{1} << kMantissaBits;

@@ -1,5 +1,5 @@
-// IEEE 754 binary16 carried as bits. Every conversion rounds to nearest even; every NaN that is made is
-// 0x7E00, so that all hosts and all variants of the code give the same bytes.
+// IEEE 754 binary16 as bits. Conversions round to nearest even; every generated NaN is 0x7E00. All hosts and code
+// variants give the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ constexpr bool is_finite(Half h) { return (h & 0x7C00) != 0x7C00; }
 float float_from_half(Half h);  // exact; a signalling NaN becomes quiet
 double double_from_half(Half h);
 Half half_from_float(float value);
-Half half_from_double(double value);  // one rounding, not by way of float
+Half half_from_double(double value);  // rounded once, not through float
 
-// Arrays, with F16C where the host has it; same bits as the scalar functions. No overlap of in and out.
+// Arrays: same bits as the scalar functions, with F16C if the host has it. in and out must not overlap.
 void floats_from_halves(const Half* in, float* out, std::size_t n);
 void halves_from_floats(const float* in, Half* out, std::size_t n);
 
-// Number of representable values between the two, 0 for +0 and -0 and for two NaNs;
-// INT_MAX when just one is a NaN. An infinity is one step beyond the largest finite value.
+// Number of representable values between a and b. 0 for +0 and -0 and for two NaNs; INT_MAX if only one is a NaN. An
+// infinity is one step beyond the largest finite value.
 int ulp_distance(Half a, Half b);
 
 }  // namespace attnvp::arith

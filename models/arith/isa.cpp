@@ -27,7 +27,7 @@ std::atomic<Isa>& chosen() {
 bool isa_available(Isa isa) {
   if (isa == Isa::kPortable) return true;
 #ifdef ATTNVP_HAS_AVX2
-  // Not every compiler knows the name "f16c" here: leaf 1, ECX bit 29.
+  // Not all compilers accept the name "f16c" here: leaf 1, ECX bit 29.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && ((ecx >> 29) & 1) != 0;
   const bool avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

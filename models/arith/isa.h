@@ -1,14 +1,14 @@
-// Which variant of the kernels runs. All give the same bits; tests switch to compare them.
+// Selection of the kernels' variant by instruction set. All variants give the same bits; tests compare them.
 #pragma once
 
 namespace attnvp::arith {
 
-// Each with what the one before has. kAvx2: AVX2, FMA and F16C; kAvx512: AVX-512 F and DQ.
+// Each level includes the previous one. kAvx2: AVX2, FMA and F16C; kAvx512: AVX-512 F and DQ.
 enum class Isa { kPortable, kAvx2, kAvx512 };
 
 bool isa_available(Isa isa);
-Isa current_isa();      // the best one available unless set_isa chose another
-void set_isa(Isa isa);  // for tests: not while kernels run in other threads
+Isa current_isa();      // the best available one, unless set_isa chose another
+void set_isa(Isa isa);  // for tests; not while kernels run in other threads
 
 }  // namespace attnvp::arith
 

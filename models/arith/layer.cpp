@@ -29,7 +29,7 @@ double value_of(Activation f, double x) {
   return x;
 }
 
-using Table = std::vector<float>;  // of every FP16 number
+using Table = std::vector<float>;  // one entry per FP16 number
 
 Table table_of(Activation f) {
   Table table(std::size_t{1} << 16);
@@ -47,7 +47,7 @@ const Table& activations(Activation f) {
   return all[static_cast<std::size_t>(f)];
 }
 
-// In units of 2^-24, exactly: below 2^40.
+// Exact value in units of 2^-24, below 2^40.
 std::int64_t fixed_of(Half x) {
   const std::uint32_t exponent = x >> 10 & 31U;
   const std::int64_t significand = (x & 0x3FF) | (exponent != 0 ? 0x400 : 0);
@@ -84,7 +84,7 @@ Statistics statistics_of(const Half* in, std::size_t n, bool centred, float epsi
 
 double exp_of(double x) {
   constexpr double kLog2E = 1.44269504088896340736, kLn2High = 6.93147180369123816490e-01,
-                   kLn2Low = 1.90821492927058770002e-10;  // of which the first has 32 bits
+                   kLn2Low = 1.90821492927058770002e-10;  // the first has 32 bits
   constexpr int kTerms = 14;
   if (x > 709.7) return std::numeric_limits<double>::infinity();
   if (x < -745) return 0;
@@ -95,9 +95,9 @@ double exp_of(double x) {
   return std::ldexp(sum, static_cast<int>(k));
 }
 
-// Of positive terms: 2 / sqrt(pi) e^(-x^2) (x + x^3 2/3 + x^5 2^2/(3 5) + ...).
+// Series of positive terms: 2 / sqrt(pi) e^(-x^2) (x + x^3 2/3 + x^5 2^2/(3 5) + ...).
 double erf_of(double x) {
-  constexpr double kTwoOverRootOfPi = 1.12837916709551257390, kFlat = 6;  // from there on it is 1, to 53 bits
+  constexpr double kTwoOverRootOfPi = 1.12837916709551257390, kFlat = 6;  // beyond it erf is 1, to 53 bits
   const double z = std::abs(x);
   if (z >= kFlat) return x < 0 ? -1 : 1;
   double term = z, sum = z;

@@ -21,10 +21,10 @@ namespace {
 void advance(PanelTask& task, float* c, std::size_t column) { task.c32 = c + column; }
 void advance(PanelTask& task, Half* c, std::size_t column) { task.c16 = c + column; }
 
-// Four columns; GCC and Clang have this type on every machine.
+// Four columns; GCC and Clang support this type on every machine.
 typedef float Vec4 __attribute__((vector_size(16)));
 
-// The same with every product and addition rounded once together, as the vector variants do.
+// The same with product and addition rounded once together, as in the vector variants.
 void fuse_two_rows(const float* a0, const float* a1, const float* panel, std::size_t depth,
                    float (&sum)[2][kPanelColumns]) {
   for (std::size_t k = 0; k < depth; ++k) {
@@ -36,7 +36,7 @@ void fuse_two_rows(const float* a0, const float* a1, const float* panel, std::si
   }
 }
 
-// Two rows by 16 columns over all of k, from and to sum. The rows may be the same.
+// Two rows by 16 columns over all of k; `sum` is input and output. The rows may be the same.
 void multiply_two_rows(const float* a0, const float* a1, const float* panel, std::size_t depth,
                        float (&sum)[2][kPanelColumns]) {
   Vec4 s[2][4];

@@ -1,9 +1,9 @@
-// The values a MAC array produces: FP16 operands, FP32 accumulation, FP16 or FP32 results.
+// Values of a MAC array: FP16 operands, FP32 accumulation, FP16 or FP32 results.
 //
-// Each output starts from its partial (or +0) and adds a[i][k] * b[k][j] for k = 0, 1, 2, ... with one FP32
-// rounding per addition; the product of two halves is exact in FP32. A matmul cut along k into calls that
-// hand FP32 partials on is therefore the same, bit for bit, as one call, and so are all cuts along m and n.
-// NaN results are canonical (0x7E00, or 0x7FC00000 for partials).
+// Each output starts from its partial sum (or +0). It adds a[i][k] * b[k][j] for k = 0, 1, 2, ... with one FP32
+// rounding per addition. The product of two halves is exact in FP32. Splitting a product along k into calls with FP32
+// partials, or along m and n, therefore gives the same bits. NaN results are canonical (0x7E00, or 0x7FC00000 for
+// partials).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace attnvp::arith {
 
-// A matrix in row-major order; row_stride counts elements. A null pointer means "no matrix".
+// Matrix in row-major order; row_stride in elements. A null pointer means "no matrix".
 template <typename T>
 struct Matrix {
   T* data = nullptr;
@@ -29,25 +29,24 @@ struct MatmulShape {
   bool b_transposed = false;  // B is stored as n rows of k: C = A * B^T
 };
 
-// C = partials + A * B. `partials` may be {} (zero) or the very matrix c (accumulate in place).
-// A and B must not overlap C.
+// C = partials + A * B. `partials` may be {} (zero) or c itself. A and B must not overlap C.
 void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
             Matrix<float> c, Workspace& workspace);
-// The same, each sum rounded once more to FP16; before that multiplied with `scale` in FP32, where that is not 1.
+// The same, with sums rounded to FP16. A `scale` other than 1 multiplies the sums in FP32 before.
 void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
             Matrix<Half> c, Workspace& workspace, float scale = 1);
 
-// Operands of other element types, both of the same.
+// Operands of other element types; both have the same type.
 struct Elements {
   const unsigned char* data = nullptr;
   std::size_t row_stride = 0;  // bytes
   hal::ElementType type = hal::ElementType::kFp16;
 };
-// sums += A * B, in the order of k. FP32: every product and addition rounds once together, which is the rule above
-// where products are exact, as those of all types but BF16 are. INT32, of INT8: exact, modulo 2^32.
+// sums += A * B, in the order of k. FP32: product and addition are rounded once together, which equals the rule above
+// for all types with exact products (all but BF16). INT32, for INT8: exact, modulo 2^32.
 void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<float> sums, Workspace& workspace);
 void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<std::int32_t> sums, Workspace& workspace);
-// sums[i * stride] += the sum of row i of A, likewise.
+// sums[i * stride] += sum of row i of A, in the same order.
 void add_rows(const MatmulShape& shape, Elements a, float* sums, std::size_t stride);
 void add_rows(const MatmulShape& shape, Elements a, std::int32_t* sums, std::size_t stride);
 

@@ -15,7 +15,7 @@ constexpr int kRows = 6;  // 6 x 16 sums take 12 of the 16 vector registers
 
 ATTNVP_AVX2 inline __m128i load_halves(const Half* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 
-// Eight rows of eight halves, transposed and stored as FP32 to eight rows of a panel.
+// Transposes eight rows of eight halves and stores them as FP32 to eight rows of a panel.
 ATTNVP_AVX2 inline void transpose_block(const Half* in, std::size_t stride, float* out) {
   __m128i pair[8], quad[8];
   for (std::size_t i = 0; i < 4; ++i) {
@@ -38,7 +38,7 @@ ATTNVP_AVX2 inline void transpose_block(const Half* in, std::size_t stride, floa
 }
 
 ATTNVP_AVX2 void pack_transposed(const PanelSource& source, float* panel) {
-  std::size_t whole = 0;  // columns done by blocks of eight, up to k_blocks
+  std::size_t whole = 0;  // columns done in blocks of eight, up to k_blocks
   const std::size_t k_blocks = source.k & ~std::size_t{7};
   for (; whole + 8 <= source.columns; whole += 8) {
     const Half* rows = source.data + whole * source.row_stride;
@@ -54,8 +54,8 @@ ATTNVP_AVX2 void pack_transposed(const PanelSource& source, float* panel) {
   }
 }
 
-// One block of R rows by 16 columns over all of k, from and to tile[R][16]. Without the pragmas GCC 12
-// unrolls too late to see that the sums are registers, and stores them all at every k.
+// A block of R rows by 16 columns over all of k; tile[R][16] is input and output. Without the pragmas GCC 12 unrolls
+// too late to keep the sums in registers, and stores them for every k.
 template <int R>
 ATTNVP_AVX2 inline void multiply_rows(const float* a, const float* panel, std::size_t depth, float* tile) {
   __m256 sum[R][2];
@@ -70,7 +70,7 @@ ATTNVP_AVX2 inline void multiply_rows(const float* a, const float* panel, std::s
 #pragma GCC unroll 6
     for (int r = 0; r < R; ++r) {
       const __m256 value = _mm256_broadcast_ss(a + static_cast<std::size_t>(r) * depth + k);
-      // The product is exact, so the fused operation rounds just as a multiplication and an addition do.
+      // The product is exact, so that the fused operation equals a multiplication and an addition.
       sum[r][0] = _mm256_fmadd_ps(value, b0, sum[r][0]);
       sum[r][1] = _mm256_fmadd_ps(value, b1, sum[r][1]);
     }

@@ -1,5 +1,5 @@
-// Internal to matmul: the variants of its two inner steps. B is used in panels of 16 columns, converted to
-// FP32 and stored [k][16] (missing columns are zero), so that vectors run over outputs and never over k.
+// Internal to matmul: variants of its inner steps. B is used in panels of 16 columns, converted to FP32 and stored as
+// [k][16], with missing columns zero. Vectors therefore run over outputs, never over k.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace attnvp::arith {
 
 inline constexpr std::size_t kPanelColumns = 16;
 
-// The columns of B a panel holds: columns x k halves if transposed, else k x columns.
+// Columns of B in a panel: columns x k halves if transposed, otherwise k x columns.
 struct PanelSource {
   const Half* data = nullptr;
   std::size_t row_stride = 0;
@@ -20,7 +20,7 @@ struct PanelSource {
   std::size_t columns = 0;
 };
 
-// All rows of C for one panel's columns.
+// All rows of C for the columns of one panel.
 struct PanelTask {
   const float* a = nullptr;  // m x k, dense
   const float* panel = nullptr;
@@ -29,11 +29,11 @@ struct PanelTask {
   std::size_t columns = 0;
   const float* partials = nullptr;  // may be null
   std::size_t partials_stride = 0;
-  float* c32 = nullptr;  // one of the two
+  float* c32 = nullptr;  // either c32 or c16
   Half* c16 = nullptr;
   std::size_t c_stride = 0;
-  float scale = 1;     // of what c16 gets, rounded once more
-  bool fused = false;  // products may need more than 24 bits, or exponents beyond FP32's
+  float scale = 1;     // multiplies results in c16, with one more rounding
+  bool fused = false;  // products may need more than 24 bits, or exponents outside FP32
 };
 
 void pack_panel_portable(const PanelSource& source, float* panel);

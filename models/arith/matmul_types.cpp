@@ -9,14 +9,14 @@ namespace attnvp::arith {
 
 namespace {
 
-// So many products of INT8, of at most 127^2, have a sum that FP32 holds exactly.
+// Number of products of INT8, of at most 127^2 each, whose sum FP32 holds exactly.
 constexpr std::size_t kExactDepth = 1024;
 
-struct Depth {  // of A and B: [from, from + count)
+struct Depth {  // range of k: [from, from + count)
   std::size_t from, count;
 };
 
-// Both operands in FP32, for the kernels of matmul.cpp.
+// Products of operands converted to FP32, by the kernels of matmul.cpp.
 class Products {
  public:
   Products(const MatmulShape& shape, const Elements& a, const Elements& b, Workspace& workspace)

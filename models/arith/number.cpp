@@ -24,13 +24,13 @@ float float_of(std::uint32_t bits) {
   return value;
 }
 
-// A floating-point format of one byte, by its row of the table.
+// One-byte floating-point format, by its row of the table.
 template <std::size_t kType>
 struct ByteFormat {
   static constexpr const hal::ElementTypeInfo& kInfo = hal::kElementTypes[kType];
   static constexpr int kMantissa = kInfo.mantissa_bits, kBias = (1 << (kInfo.exponent_bits - 1)) - 1;
   static constexpr std::uint32_t kSign = 1U << (kInfo.exponent_bits + kMantissa);
-  static constexpr std::uint32_t kInfinity = kSign - (1U << kMantissa);  // of kIeee
+  static constexpr std::uint32_t kInfinity = kSign - (1U << kMantissa);  // for kIeee
   static constexpr std::uint32_t kGreatest = kInfo.specials == hal::Specials::kIeee  ? kInfinity - 1
                                              : kInfo.specials == hal::Specials::kNan ? kSign - 2
                                                                                      : kSign - 1;
@@ -64,12 +64,12 @@ struct ByteFormat {
   }
 
  private:
-  // The bits of a finite number's magnitude; they may go beyond those of the greatest.
+  // Magnitude bits of a finite number; may exceed the greatest number of the format.
   static std::uint32_t finite(float value) {
     const std::uint32_t magnitude = bits_of(value) & 0x7FFF'FFFF;
     const int exponent = static_cast<int>(magnitude >> 23) - 127;
     constexpr int kLeast = 1 - kBias;  // exponent of the least normal number
-    if (exponent < kLeast) {           // in units of the least subnormal one
+    if (exponent < kLeast) {           // in units of the least subnormal number
       const float units = std::ldexp(float_of(magnitude), kMantissa - kLeast);
       return static_cast<std::uint32_t>(std::nearbyint(units));
     }
@@ -83,7 +83,7 @@ constexpr bool is_byte_format(std::size_t type) {
   return hal::element_bytes(hal::kElementTypes[type].type) == 1 && hal::kElementTypes[type].exponent_bits > 0;
 }
 
-// Calls visit(ByteFormat) of a type that has one; false: it has none.
+// Calls visit(ByteFormat) for a one-byte floating-point type; false for other types.
 template <std::size_t kType = 0, typename Visit>
 bool with_format(ElementType type, const Visit& visit) {
   if constexpr (kType < hal::kElementTypeCount) {

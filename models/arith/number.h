@@ -1,8 +1,8 @@
-// Numbers of the element types that tensors have (firmware/hal/element_types.h has the formats), each a few bits of
-// memory. Every conversion to one of them rounds once, to nearest even.
+// Conversions of tensor element types (formats: firmware/hal/element_types.h). Every conversion rounds once, to nearest
+// even.
 //
-// P of one byte an element is relative to its row's maximum M: e^(S - M) in FP16 (online.h), times kept_one(type),
-// rounded again. So it needs no scale of its own in memory: whoever sums it up divides by the sum of P.
+// P with one byte per element is relative to its row's maximum M: e^(S - M) in FP16 (online.h), times kept_one(type),
+// rounded again. P needs no scale in memory, since the result is divided by the sum of the stored P.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,22 @@ using hal::ElementType;
 
 float float_from_bf16(std::uint16_t bits);
 std::uint16_t bf16_from_float(float value);
-// Of a floating-point format of one byte.
+// One-byte floating-point formats.
 float float_from_byte(ElementType type, std::uint8_t bits);
 std::uint8_t byte_from_float(ElementType type, float value);
 std::int8_t int8_from_float(float value);
 
-// Of types of tensors: n elements one behind the other. No overlap of in and out.
+// n contiguous elements of a tensor's type. in and out must not overlap.
 void floats_from(ElementType type, const void* in, float* out, std::size_t n);
 void from_floats(ElementType type, const float* in, void* out, std::size_t n);
 
 using hal::is_relative;
-constexpr float kept_one(ElementType type) { return hal::info_of(type).one; }  // what a P of 1 is kept as
+constexpr float kept_one(ElementType type) { return hal::info_of(type).one; }  // stored value of P = 1
 
-// P of a row: FP16 numbers, normalised or relative to the row's maximum as the type wants them, rounded to the type.
+// Converts a row of P from FP16, normalised or relative to the row's maximum as the type requires, to the type.
 void narrow_row(const Half* p, ElementType type, void* out, std::size_t n);
 
-// What rounding to the type loses of a number: at most a part `relative` of it, or `least`.
+// Rounding error bound of a type: a part `relative` of the value, or `least`.
 struct Rounding {
   double relative, least;
 };

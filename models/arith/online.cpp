@@ -12,7 +12,7 @@ namespace attnvp::arith {
 namespace {
 
 constexpr Half kMinusInfinity = kHalfInfinity | kHalfSign;
-constexpr std::uint32_t kNoTerm = 41;  // shifts from here on are nothing
+constexpr std::uint32_t kNoTerm = 41;  // terms with this or a greater shift are zero
 
 float canonical(float x) { return std::isnan(x) ? std::numeric_limits<float>::quiet_NaN() : x; }
 

@@ -6,7 +6,7 @@ namespace attnvp::arith {
 
 namespace {
 
-constexpr double kFlat = 20;  // from here on tanh is 1, to 53 bits
+constexpr double kFlat = 20;  // beyond it tanh is 1, to 53 bits
 
 // e^x - 1 for 0 <= x <= 1/32.
 double small_expm1(double x) {
@@ -16,7 +16,7 @@ double small_expm1(double x) {
   return x * sum;
 }
 
-// For 0 <= x < kFlat: of a small part of it, then doubled, tanh 2x = 2 t / (1 + t^2).
+// For 0 <= x < kFlat: tanh of a small part of x, then doubled by tanh 2x = 2 t / (1 + t^2).
 double tanh_of(double x) {
   int doublings = 0;
   for (; x > 1.0 / 64; x /= 2) ++doublings;

@@ -1,5 +1,5 @@
-// Scores that never exceed a bound: cap * tanh(x / cap), as some models have them before softmax. In double, from
-// additions, products and quotients alone, so that every host gets the same bits; within 1e-14 of cap of the real one.
+// Soft-cap of scores before softmax: cap * tanh(x / cap). Computed in double from additions, products and quotients
+// only, so that all hosts give the same bits. Absolute error below 1e-14 * cap.
 #pragma once
 
 namespace attnvp::arith {

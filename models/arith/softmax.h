@@ -22,13 +22,13 @@
 //   P                u32     2^-31-k      mantissa * R, k = shift + L; its leading one is bit 30 or 31
 //   p_j              16      -            P rounded once to FP16, nearest even, subnormals kept; 0 for k > 25
 //
-// Relative error of p_j before the last rounding, all worst cases added: X 2^-15, t 0.6e-5, 2^g 2.6e-5, the
-// same again by way of S, truncated terms n * 2^-40, R 1.6e-5: below kSoftmaxRelativeError. After rounding
-// that is at most 1 FP16 ulp from the correctly rounded softmax. n equal values give 1/n within that ulp,
-// exactly rounded if n is a power of two (R has 17 bits: for some 1% of the other n the ulp is used up).
+// The relative error of p_j before the last rounding is below kSoftmaxRelativeError. It is the sum of all worst cases:
+// X 2^-15, t 0.6e-5, 2^g 2.6e-5, the same again through S, truncated terms n * 2^-40, R 1.6e-5. After rounding p_j is
+// within 1 FP16 ulp of the correctly rounded softmax. A row of n equal values gives 1/n within that ulp, exactly
+// rounded if n is a power of two. R has 17 bits; about 1% of the other n reach the full ulp.
 //
-// Special rows, as an IEEE softmax: any NaN, any +inf or nothing but -inf gives a whole row of 0x7E00; -inf
-// beside a finite value gives +0.
+// Special rows, as in an IEEE softmax: any NaN, any +inf or only -inf give a row of 0x7E00; -inf beside a finite value
+// gives +0.
 #pragma once
 
 #include <array>
@@ -45,13 +45,13 @@ inline constexpr double kSoftmaxRelativeError = 1.5e-4;  // before the rounding 
 inline constexpr std::uint32_t kSoftmaxMaxDifference = (1U << 19) - 1;
 inline constexpr std::uint32_t kLog2E = 3025551;
 
-// Segment i of 2^g: base << 12 | slope. The chord over the segment, lowered by half of its greatest distance
-// from 2^g: with y(z) = 2^15 * 2^(z/64),
+// Segment i of 2^g: base << 12 | slope. The chord over the segment, lowered by half of its greatest distance from 2^g.
+// With y(z) = 2^15 * 2^(z/64),
 //   slope = round(2^12 * (y(i+1) - y(i)) / 1024)
 //   base  = round(2^4 * (y(i) - y(i) * (ln2 / 64)^2 / 16 + 0.5))
 extern const std::array<std::uint32_t, 64> kExp2Table;
 
-// The steps one by one, for the tests of the hardware.
+// Single steps, for tests of the hardware.
 std::int32_t fixed_from_half(Half x);  // X; x is not NaN or +inf
 
 struct ExpTerm {
@@ -68,8 +68,8 @@ struct Reciprocal {
 Reciprocal reciprocal(std::uint64_t sum);  // sum >= 2^40
 Half normalise(ExpTerm term, Reciprocal reciprocal);
 
-// The definition, element by element, and the fast implementation of exactly it. n <= kSoftmaxMaxLength;
-// in == out is allowed.
+// Reference, element by element, and an optimised implementation with the same bits. n <= kSoftmaxMaxLength; in == out
+// is allowed.
 void softmax_row_reference(const Half* in, Half* out, std::size_t n);
 void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace);
 

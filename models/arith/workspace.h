@@ -1,5 +1,5 @@
-// Scratch memory of the kernels. It only grows, so a caller that keeps one pays for no allocation once the
-// largest shape has been seen. One per thread.
+// Scratch memory of the kernels. It only grows, so that a reused Workspace allocates nothing after its largest shape.
+// One per thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace attnvp::arith {
 template <typename T>
 class Scratch {
  public:
-  // Contents are undefined; the pointer is valid until the next call that asks for more.
+  // Contents are undefined; the pointer is valid until the next call with a larger n.
   T* get(std::size_t n) {
     if (n > size_) {
       data_.reset(static_cast<T*>(::operator new(n * sizeof(T), kAlign)));
@@ -33,7 +33,7 @@ class Scratch {
 struct Workspace {
   Scratch<float> a;              // matmul: A in FP32
   Scratch<float> panel;          // matmul: one panel of B in FP32
-  Scratch<float> row, exact;     // matmul of other types: a row of B, sums that are exact in FP32
+  Scratch<float> row, exact;     // matmul of other types: a row of B; sums that are exact in FP32
   Scratch<std::uint32_t> terms;  // softmax: one row of exponentials
 };
 

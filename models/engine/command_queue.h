@@ -1,5 +1,5 @@
-// A command queue as firmware sees it: a descriptor under construction, a doorbell, a level and a done count.
-// Whoever owns it (an engine, a DMA channel) takes descriptors out in order.
+// Command queue: a descriptor under construction, a doorbell, a level and a done count (firmware/hal/registers.h). Its
+// owner, an engine or a DMA channel, removes descriptors in order.
 #pragma once
 
 #include <boost/circular_buffer.hpp>
@@ -7,30 +7,30 @@
 
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/registers.h"
-#include "models/module.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 
 class CommandQueue {
  public:
-  // `pushed`: what takes descriptors out, told of every one that came.
+  // `pushed` is notified of every new descriptor.
   CommandQueue(Context& context, std::uint32_t depth, const Partition& partition, sim::Event& pushed)
       : ctx_(context), partition_(partition), queue_(depth), pushed_(pushed), popped_(context.event_queue) {
     context.fault_line.push_back(&popped_);
   }
 
-  // Whether it is to the descriptor under construction, which nobody but the writer sees before the doorbell: such an
-  // access need not wait for its time.
+  // True for a write to the descriptor under construction. The descriptor is invisible before the doorbell, so that
+  // such a write may be executed ahead of its time.
   static bool builds(const tlm::tlm_generic_payload& payload, std::uint64_t offset) {
     return payload.is_write() && offset < hal::kQueueDoorbell;
   }
-  // A register access at `offset` in the queue's window. The doorbell stalls the caller while the queue is full.
+  // Register access at `offset` of the queue's window. The doorbell stalls the caller while the queue is full.
   void access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
 
   bool empty() const { return queue_.empty(); }
   std::size_t level() const { return queue_.size(); }
   const hal::Descriptor& front() const { return queue_.front(); }
-  // The descriptor under construction, as long as it says, with the platform's own addresses.
+  // The descriptor under construction, cut to its length, with addresses of the platform's address map.
   hal::Descriptor built() const;
   void pop();
   std::uint64_t pushed_count() const { return pushed_count_; }
@@ -47,7 +47,7 @@ class CommandQueue {
   void finish(hal::Descriptor& descriptor) const;
 
   Context& ctx_;
-  Partition partition_;  // of those who fill the queue
+  Partition partition_;  // partition of the firmware that fills the queue
   hal::Descriptor building_{};
   boost::circular_buffer<hal::Descriptor> queue_;
   std::uint64_t pushed_count_ = 0;
@@ -55,7 +55,7 @@ class CommandQueue {
   FaultCode fault_ = FaultCode::kNone;
   std::uint64_t fault_address_ = 0;
   sim::Event& pushed_;
-  sim::Condition popped_;  // processors wait for room
+  sim::Condition popped_;  // processors wait for a free entry
   Signal* level_signal_ = nullptr;
 };
 

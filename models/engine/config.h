@@ -1,4 +1,4 @@
-// Keys that several engines have.
+// Keys that several engines share.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/engine/row_mask.h"
-#include "models/trace/operation.h"
+#include "models/sim/trace/operation.h"
 
 namespace attnvp {
 

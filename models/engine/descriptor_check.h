@@ -1,4 +1,4 @@
-// What every engine asks of a descriptor before it believes its fields.
+// Checks that every engine applies to a descriptor before it uses its fields.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 #include <string>
 
 #include "firmware/hal/descriptor.h"
-#include "models/fault.h"
+#include "models/sim/fault.h"
 
 namespace attnvp {
 
-// Why a descriptor cannot be done; code kNone: it can.
+// Reason why a descriptor is refused; kNone: accepted.
 struct Refusal {
   FaultCode code = FaultCode::kNone;
   std::uint64_t address = 0;
@@ -18,15 +18,14 @@ struct Refusal {
   bool any() const { return code != FaultCode::kNone; }
 };
 
-// Version and length, and whether it has a result that may pass L1 by, where one is to (kForwarded).
+// Checks version and length; with kForwarded, that the result can bypass L1.
 Refusal check_header(const hal::Descriptor& descriptor);
-// An opcode's fields that end at byte `end` must be within the length.
+// Checks that an opcode's fields, which end at byte `end`, are within the length.
 Refusal check_length(const hal::Descriptor& descriptor, std::size_t end);
-// The operation is one of the unit's.
 Refusal check_opcode(const hal::Descriptor& descriptor, hal::Unit unit);
-// Operand i: of an element type and columns that the table of operations gives it.
+// Checks element type and columns of operand `i` against the table of operations.
 Refusal check_operand(const hal::Descriptor& descriptor, int i);
-// The same for one of these element types, in rows of `columns` elements.
+// The same, for the given element types and rows of `columns` elements.
 Refusal check_operand(const hal::Descriptor& descriptor, int i, std::uint64_t columns,
                       std::initializer_list<hal::ElementType> types);
 

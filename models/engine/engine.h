@@ -1,12 +1,12 @@
-// What every MAC and VEC engine is, whatever its kind: commands come to its control socket (firmware/hal/registers.h
-// has the registers, firmware/hal/descriptor.h the commands), operands and results cross the ports of L1 and L0, events
-// are taken and given over the network.
+// Interface of MAC and VEC engines of all kinds. Commands arrive at the control socket (registers:
+// firmware/hal/registers.h, commands: firmware/hal/descriptor.h). Operands and results pass the stream ports of L1 and
+// L0. Events are taken and signalled over the network.
 #pragma once
 
-#include "models/bus/stream.h"
-#include "models/bus/transport.h"
-#include "models/module.h"
-#include "models/place.h"
+#include "models/interconnect/bus/stream.h"
+#include "models/interconnect/bus/transport.h"
+#include "models/sim/module.h"
+#include "models/slot.h"
 
 namespace attnvp {
 

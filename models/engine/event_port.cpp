@@ -16,7 +16,7 @@ EventPort::EventPort(const char* name, Context& context, std::uint64_t base, std
       takes_(take_all()),
       gives_(give_all()) {}
 
-sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& descriptor, Journal::Id id) {
+sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& descriptor, CommandTrace::Id id) {
   side.descriptor = &descriptor;
   side.id = id;
   side.done.begin();
@@ -27,7 +27,7 @@ sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& des
 tlm::tlm_generic_payload& EventPort::access(Side& side, std::uint64_t address, std::uint32_t tokens) {
   side.tokens = tokens;
   side.origin.descriptor = side.id;
-  if (side.id != Journal::kNobody) side.payload.set_extension(&side.origin);
+  if (side.id != CommandTrace::kNobody) side.payload.set_extension(&side.origin);
   fill_payload(side.payload, tlm::TLM_WRITE_COMMAND, address, &side.tokens, sizeof side.tokens);
   return side.payload;
 }

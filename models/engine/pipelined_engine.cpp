@@ -7,21 +7,21 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
-#include "models/bus/initiator.h"
-#include "models/trace/activity.h"
-#include "models/trace/operation.h"
+#include "models/interconnect/bus/initiator.h"
+#include "models/sim/trace/activity.h"
+#include "models/sim/trace/operation.h"
 
 namespace attnvp {
 
 namespace {
 enum Front : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
 const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
-// blocked: done computing, but the descriptor before is still storing its result
+// blocked: computation has ended, but the previous descriptor is still storing its result
 enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault };
 const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
-PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth,
+PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& site, std::uint32_t queue_depth,
                                  std::uint32_t pipeline_cycles)
     : Engine(name, site.context),
       events_("events", ctx_, hal::events_base(site.cluster), site.machine.events.events),
@@ -63,7 +63,7 @@ void PipelinedEngine::control_transport(tlm::tlm_generic_payload& payload, sc_co
   if (!control_access(payload, offset)) queue_.access(payload, offset);
 }
 
-// Reading registers has no effects.
+// Reading registers has no side effects.
 unsigned PipelinedEngine::control_peek(tlm::tlm_generic_payload& payload) {
   if (!payload.is_read()) return 0;
   const std::uint64_t offset = payload.get_address() - control_base_;
@@ -127,13 +127,12 @@ void PipelinedEngine::reset() {
   show_current(nullptr);
 }
 
-std::vector<Ledger> PipelinedEngine::ledgers() const {
+std::vector<StallCounts> PipelinedEngine::ledgers() const {
   const std::uint64_t worked = busy_cycles.value() - stall_cycles.value();
   return {{"", busy_cycles.value(), stall_cycles.value(), bank_stall_cycles_, std::min(ragged_cycles(), worked), 0,
            account_.lines()}};
 }
 
-// The descriptor in the execute stage, or nothing.
 void PipelinedEngine::show_current(const Job* job) {
   if (job == nullptr) {
     operation_.set(static_cast<std::uint64_t>(Operation::kNone));
@@ -147,8 +146,8 @@ void PipelinedEngine::show_current(const Job* job) {
   row_block_.set(d.row_block);
 }
 
-Journal::Entry* PipelinedEngine::entry_of(const Job& job) {
-  return job.id == Journal::kNobody ? nullptr : &ctx_.journal->of(job.id);
+CommandTrace::Entry* PipelinedEngine::entry_of(const Job& job) {
+  return job.id == CommandTrace::kNobody ? nullptr : &ctx_.journal->of(job.id);
 }
 
 void PipelinedEngine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
@@ -177,7 +176,7 @@ void PipelinedEngine::cross(Phase phase, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
   Path& path = path_of(phase);
   path.phase = phase;
-  if (stream.regions == 0) {  // the units alone
+  if (stream.regions == 0) {  // minimum duration only
     if (&path == &execute_path_) halt_.end = &path.paced;
     return path.paced.notify_at(ctx_.clock.after(stream.pace_cycles));
   }
@@ -202,7 +201,7 @@ bool PipelinedEngine::check(const Stream& stream) {
   for (Region& region : checked.region) region.traffic_bytes = 0;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time none = sc_core::SC_ZERO_TIME;
-  l1_->nb_transport_fw(transaction.carry(checked), phase, none);  // ends at once: nothing is moved
+  l1_->nb_transport_fw(transaction.carry(checked), phase, none);  // ends immediately; no data are moved
   if (!transaction.is_response_ok()) refused(transaction);
   return transaction.is_response_ok();
 }
@@ -236,7 +235,6 @@ const Plan& PipelinedEngine::plan_of(Phase phase) const { return job_of(phase).p
 
 std::uint64_t PipelinedEngine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
 
-// Whether its fields are where this engine looks for them, and its events exist.
 bool PipelinedEngine::check_header_of(const Job& job) {
   Refusal refusal = check_header(job.descriptor);
   if (!refusal.any()) refusal = events_.check(job.descriptor);
@@ -260,7 +258,7 @@ bool PipelinedEngine::has_registers(const Path& path) {
   return false;
 }
 
-// A descriptor's events, its check, its registers, its first sub-tile.
+// Takes the events of a descriptor, checks it and loads its first sub-tile.
 sim::Process PipelinedEngine::fetch_stage() {
   for (;;) {
     while (queue_.empty()) co_await pushed_;
@@ -269,13 +267,14 @@ sim::Process PipelinedEngine::fetch_stage() {
     job.plan.clear();
     job.drain_at = 0;
     job.number = ++taken_;
-    job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
+    job.id =
+        ctx_.journal == nullptr ? CommandTrace::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
     if (!check_header_of(job)) co_return;
 
     front_state_.set(kFrontWait);
-    account_.waits({Cause::kPending}, ctx_.clock.now());
+    account_.waits({StallReason::kPending}, ctx_.clock.now());
     co_await events_.take(job.descriptor, job.id);
-    if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
+    if (CommandTrace::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
 
     if (!job.is_nop()) {
       if (!make_plan(job)) co_return;
@@ -283,11 +282,11 @@ sim::Process PipelinedEngine::fetch_stage() {
       if (!has_registers(fetch_path_)) co_return;
     }
 
-    account_.waits({Cause::kDrain}, ctx_.clock.now());
+    account_.waits({StallReason::kDrain}, ctx_.clock.now());
     while (!buffer_free_ || (job.plan.after_previous && in_flight_ > 0)) co_await load_possible_;
     buffer_free_ = false;
     front_state_.set(kFrontLoad);
-    account_.waits({Cause::kFill}, ctx_.clock.now());
+    account_.waits({StallReason::kFill}, ctx_.clock.now());
     co_await perform(kFill);
 
     queue_.pop();
@@ -295,11 +294,11 @@ sim::Process PipelinedEngine::fetch_stage() {
     fetched_ = std::exchange(fetching_, nullptr);
     if (fetched_ready_.has_waiter()) fetched_ready_.notify_delta();
     front_state_.set(kFrontIdle);
-    account_.waits({Cause::kProcessor}, ctx_.clock.now());
+    account_.waits({StallReason::kProcessor}, ctx_.clock.now());
   }
 }
 
-// The body and the last sub-tile; from the fill on again where a halt interrupts them.
+// Executes the body and the last sub-tile. After a halt it restarts from the fill.
 sim::Process PipelinedEngine::execute_stage() {
   for (;;) {
     while (fetched_ == nullptr) co_await fetched_ready_;
@@ -307,8 +306,8 @@ sim::Process PipelinedEngine::execute_stage() {
     executing_now_ = !executing_->is_nop();
     if (const std::uint64_t cycles = wake_up(); cycles > 0) co_await woken_.at(ctx_.clock.after(cycles));
     busy_since_ = ctx_.clock.now();
-    account_.unit(Account::kBusy, busy_since_);
-    if (Journal::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
+    account_.unit(StallAttribution::kBusy, busy_since_);
+    if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
 
     for (;;) {
       run_since_ = ctx_.clock.now();
@@ -329,7 +328,7 @@ sim::Process PipelinedEngine::execute_stage() {
       halt();
       co_await resumed_;
       halted_ = false;
-      if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
+      if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
       if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
       co_await execute_path_.l0_access.transport(l0_, execute_path_.l0_transaction.carry(executing_->plan.l0));
       if (!has_registers(execute_path_)) co_return;
@@ -338,9 +337,9 @@ sim::Process PipelinedEngine::execute_stage() {
     }
 
     count_executed();
-    account_.unit(Account::kBlocked, ctx_.clock.now());
+    account_.unit(StallAttribution::kBlocked, ctx_.clock.now());
     while (draining_.full()) co_await drain_has_room_;
-    account_.unit(Account::kIdle, ctx_.clock.now());
+    account_.unit(StallAttribution::kIdle, ctx_.clock.now());
     state_.set(kIdle);
     show_current(nullptr);
     if (draining_.empty()) drain_due_.notify_at(ctx_.clock.begin_of(executing_->drain_at));
@@ -348,7 +347,7 @@ sim::Process PipelinedEngine::execute_stage() {
   }
 }
 
-// Results in order, each no earlier than the pipeline delivers it.
+// Stores results in order, each no earlier than the pipeline delivers it.
 sim::Process PipelinedEngine::drain_stage() {
   for (;;) {
     if (draining_.empty()) {
@@ -359,7 +358,7 @@ sim::Process PipelinedEngine::drain_stage() {
     const Job& job = *draining_.front();
     co_await perform(kDrain);
     co_await events_.give(job.descriptor, job.id);
-    if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
+    if (CommandTrace::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
     descriptors += 1;
     queue_.count_done();
     --in_flight_;
@@ -369,7 +368,7 @@ sim::Process PipelinedEngine::drain_stage() {
   }
 }
 
-// Until a command resumes it.
+// Stops the execute stage until a command resumes it.
 void PipelinedEngine::halt() {
   halts += 1;
   halts_.set(halts.value());
@@ -377,7 +376,7 @@ void PipelinedEngine::halt() {
   state_.set(kHalted);
 }
 
-// An engine that has been idle for long enough was switched off since then. Cycles until it is on.
+// Switches on a gated engine; returns the cycles until it is on.
 std::uint64_t PipelinedEngine::wake_up() {
   const std::uint64_t off_since = idle_since_ + technology_.gate_after;
   if (!gated_ || ctx_.clock.now() <= off_since) return 0;
@@ -390,8 +389,8 @@ std::uint64_t PipelinedEngine::wake_up() {
   return technology_.wake_cycles;
 }
 
-// The executing descriptor's counts and accesses to L0, evenly over the cycles in which it computed: no fewer than its
-// units need.
+// Reports counts and accesses to L0 of the executing descriptor, evenly over its computing time, which is at least the
+// minimum of its units.
 void PipelinedEngine::count_over_time(Activity& activity) {
   const Plan& p = executing_->plan;
   const std::uint64_t now = ctx_.clock.now(), needed = p.body.pace_cycles + p.last.pace_cycles;
@@ -413,7 +412,7 @@ void PipelinedEngine::count_over_time(Activity& activity) {
   activity.accessed_l0(*this, words[0], words[1], from_fs, to_fs);
 }
 
-// Time and counts of the descriptor that the execute stage has finished.
+// Counts time and work of the descriptor that has left the execute stage.
 void PipelinedEngine::count_executed() {
   const Plan& p = executing_->plan;
   const std::uint64_t now = ctx_.clock.now();
@@ -422,7 +421,7 @@ void PipelinedEngine::count_executed() {
   bank_stall_cycles_ += std::min(bank_cycles_ - run_bank_cycles_, stalled);
   idle_since_ = now;
   busy_cycles += now - busy_since_;
-  if (Journal::Entry* entry = entry_of(*executing_)) entry->end = now;
+  if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->end = now;
   if (!std::exchange(executing_now_, false)) return;
   state_.set(kBlocked);
   if (Activity* const activity = activity_of(ctx_)) {

@@ -1,18 +1,15 @@
-// What the MAC and the VEC engine of this program share: an in-order command queue and a three-stage pipeline with
-// double-buffered operands in L0.
+// Base class of the MAC and VEC engines: an in-order command queue and a three-stage pipeline with double-buffered
+// operands in L0.
 //
 //   fetch    takes a descriptor's events, checks it, loads its first sub-tile from L1 into L0
-//   execute  body: all sub-tiles but the last compute while the next is loaded and the one before is stored
-//            last: the last sub-tile computes; its buffer half being free now, fetch may load for the next descriptor
-//   drain    stores the last sub-tile's result, then gives the descriptor's events
+//   execute  body: all sub-tiles but the last compute; meanwhile the next is loaded and the previous one stored
+//            last: the last sub-tile computes; fetch may use the free half of the buffer for the next descriptor
+//   drain    stores the last sub-tile's result, then signals the descriptor's events
 //
-// The descriptor in the execute stage can be halted, and then done again or replaced (hal/registers.h).
+// The descriptor in the execute stage can be halted, then restarted or replaced (firmware/hal/registers.h).
 //
-// The L1 traffic of every stage shares the scratchpad's bandwidth with everyone else's; whichever of compute and
-// traffic takes longer sets the pace. A derived engine says what a descriptor needs in each stage (plan) and what
-// it computes.
-//
-// Each stage is a process (models/sim/process.h): fetch_stage(), execute_stage() and drain_stage().
+// The streams of all stages share L1's bandwidth with all other initiators. The duration of a stage is the longer of
+// computation and stream. A derived class gives the needs of a descriptor in each stage (plan) and its values.
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>
@@ -21,17 +18,17 @@
 #include <boost/circular_buffer.hpp>
 #include <string>
 
-#include "models/account/account.h"
-#include "models/bus/at_initiator.h"
-#include "models/bus/stream.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
 #include "models/engine/engine.h"
 #include "models/engine/event_port.h"
 #include "models/engine/plan.h"
-#include "models/module.h"
-#include "models/place.h"
+#include "models/interconnect/bus/at_initiator.h"
+#include "models/interconnect/bus/stream.h"
+#include "models/sim/module.h"
 #include "models/sim/process.h"
+#include "models/sim/stall_attribution.h"
+#include "models/slot.h"
 
 namespace attnvp {
 
@@ -47,7 +44,7 @@ class PipelinedEngine : public Engine {
 
   std::string waiting_for() const override;
   void reset() override;
-  std::vector<Ledger> ledgers() const override;
+  std::vector<StallCounts> ledgers() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
@@ -57,50 +54,50 @@ class PipelinedEngine : public Engine {
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
  protected:
-  PipelinedEngine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth,
+  PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& site, std::uint32_t queue_depth,
                   std::uint32_t pipeline_cycles);
 
-  // Fills the plan, or says what is wrong with the descriptor.
+  // Fills the plan, or returns why the descriptor is refused.
   virtual Refusal plan(const hal::Descriptor& descriptor, Plan& plan) = 0;
-  // Full-data mode: computes the values. Called when the last operand was read.
+  // Computes the values, in full-data mode. Called when the last operand has been read.
   virtual void compute_values(const hal::Descriptor& descriptor) = 0;
   virtual void count(const hal::Descriptor& descriptor) = 0;
 
-  // Cycles of work that were left unused at edges.
+  // Busy cycles that were lost at ragged edges.
   virtual std::uint64_t ragged_cycles() const { return 0; }
 
-  // What a stage does, for a datapath with a clock of its own. What is begun ends with ended(), now or later. Here the
-  // streams set the pace, and the last result is there pipeline_cycles after the last operand.
-  enum Phase : std::uint8_t { kFill, kRefill, kBody, kLast, kDrain };  // refill: of a descriptor that is done again
+  // Work of a stage; a datapath with its own clock overrides it. begin() is followed by ended(), immediately or later.
+  // By default the streams determine the duration, and the last result follows the last operand by pipeline_cycles.
+  enum Phase : std::uint8_t { kFill, kRefill, kBody, kLast, kDrain };  // refill: operands of a restarted descriptor
   virtual void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan);
-  virtual void crossed(Phase phase) { ended(phase); }           // what cross() has begun is over
-  virtual std::uint64_t result_cycles(const Plan& plan) const;  // from the last operand on, at least
-  virtual void abandon() {}  // what the execute stage has begun, to do it again: a refill is next
-  // Of the body and the last sub-tile it may be before their end, where a halt is requested.
+  virtual void crossed(Phase phase) { ended(phase); }           // the stream of cross() has ended
+  virtual std::uint64_t result_cycles(const Plan& plan) const;  // minimum, from the last operand to the last result
+  virtual void abandon() {}  // discards the work of the execute stage before a restart; a refill follows
+  // Ends a phase. kBody and kLast may end early if a halt was requested.
   void ended(Phase phase);
 
-  // Sends a stream over L1's port, one of a phase at a time. It has to be there until it has crossed.
+  // Sends a stream over L1's port, one per phase at a time. `stream` must stay valid until crossed().
   void cross(Phase phase, const Stream& stream);
-  // Whether L1 has what a stream moves; nothing moves. If not, the engine stops.
+  // Checks the stream's regions without moving data. The engine stops if L1 refuses one.
   bool check(const Stream& stream);
   bool halt_requested() const { return halt_.requested; }
-  // Of the descriptor that the fetch stage loads, or that the execute stage loads again.
+  // Descriptor and plan of the stage that runs the phase; kRefill: the restarted one.
   const hal::Descriptor& descriptor_of(Phase phase) const;
   const Plan& plan_of(Phase phase) const;
-  // Host pointer to L1 bytes (DMI); regions were checked by L1 before.
+  // Host pointer to L1 bytes (DMI). L1 has checked the regions before.
   unsigned char* l1_bytes(std::uint64_t address);
 
  private:
   struct Job {
     hal::Descriptor descriptor;
     Plan plan;
-    std::uint64_t number = 0;  // in the order of the queue, from 1
-    Journal::Id id = Journal::kNobody;
-    std::uint64_t drain_at = 0;  // cycle at which the pipeline has delivered the last result
+    std::uint64_t number = 0;  // position in the order of the queue, from 1
+    CommandTrace::Id id = CommandTrace::kNobody;
+    std::uint64_t drain_at = 0;  // cycle in which the pipeline delivers the last result
     bool is_nop() const { return descriptor.opcode == hal::Opcode::kNop; }
   };
 
-  // A stage's path over L1's port, and its access to L0.
+  // Path of one stage over L1's port, with its access to L0.
   struct Path {
     explicit Path(PipelinedEngine& its_engine)
         : engine(its_engine),
@@ -112,7 +109,7 @@ class PipelinedEngine : public Engine {
     PipelinedEngine& engine;
     AtInitiator access, l0_access;
     StreamTransaction transaction, l0_transaction;
-    sim::Event paced;  // where nothing crosses
+    sim::Event paced;  // ends a phase without a stream
     sim::Completion done;
     Phase phase = kFill;
   };
@@ -135,7 +132,7 @@ class PipelinedEngine : public Engine {
   void command(std::uint32_t value);
   std::uint32_t state_register() const;
   void show_current(const Job* job);
-  Journal::Entry* entry_of(const Job& job);
+  CommandTrace::Entry* entry_of(const Job& job);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
   void stop_with(Refusal&& refusal) { stop_with(refusal.code, refusal.address, std::move(refusal.detail)); }
   const Job& job_of(Phase phase) const;
@@ -150,43 +147,42 @@ class PipelinedEngine : public Engine {
   std::uint64_t control_base_;
   std::uint32_t pipeline_cycles_;
   const TechnologyConfig technology_;
-  const bool gated_;              // as it says
-  std::uint64_t idle_since_ = 0;  // the execute stage
+  const bool gated_;              // clock or power gating is configured
+  std::uint64_t idle_since_ = 0;  // cycle in which the execute stage became idle
 
-  sim::Event pushed_;         // into the queue
+  sim::Event pushed_;         // notified by the queue
   sim::Event load_possible_;  // the fetch stage may load
   sim::Event fetched_ready_;
-  sim::Event woken_, resumed_;  // the execute stage: switched on, told to go on
+  sim::Event woken_, resumed_;  // execute stage: switched on; resumed after a halt
   sim::Event drain_has_room_;
-  sim::Event drain_due_;  // the oldest result
+  sim::Event drain_due_;  // time of the oldest result
   CommandQueue queue_;
 
-  // Hand-over between stages.
   static constexpr std::size_t kDrains = 8;
-  static constexpr std::size_t kJobs = kDrains + 3;  // and one in fetch, one fetched, one executing
-  std::array<Job, kJobs> jobs_;                      // taken in turn
+  static constexpr std::size_t kJobs = kDrains + 3;  // plus one fetching, one fetched and one executing
+  std::array<Job, kJobs> jobs_;                      // used in turn
   std::size_t next_job_ = 0;
   Job* fetching_ = nullptr;
-  Job* fetched_ = nullptr;  // execute has something to take
+  Job* fetched_ = nullptr;  // ready for the execute stage
   Job* executing_ = jobs_.data();
-  boost::circular_buffer<Job*> draining_{kDrains};  // results under way, in order
+  boost::circular_buffer<Job*> draining_{kDrains};  // results being stored, in order
   bool buffer_free_ = true;                         // fetch may load into the other half of L0
-  std::uint32_t in_flight_ = 0;                     // fetched but not yet drained
+  std::uint32_t in_flight_ = 0;                     // fetched, not yet drained
   bool stopped_ = false;
-  bool halted_ = false;  // execute has stopped and waits for a command
+  bool halted_ = false;  // execute has halted and waits for a command
   bool executing_now_ = false;
-  Withdrawal halt_;  // requested: execute is to stop, or has
+  Withdrawal halt_;  // a requested or executed halt
   std::uint64_t busy_since_ = 0, run_since_ = 0;
-  std::uint64_t run_bank_cycles_ = 0;  // bank_cycles_ then
+  std::uint64_t run_bank_cycles_ = 0;  // bank_cycles_ at that time
   Path fetch_path_, execute_path_, drain_path_;
   tlm::tlm_dmi dmi_;
 
-  std::uint64_t taken_ = 0;  // descriptors out of the queue
-  // Of what the execute stage moved, and of that what made it stall: cycles in which L1's banks were taken.
+  std::uint64_t taken_ = 0;  // descriptors removed from the queue
+  // Bank conflict cycles of L1 in streams of the execute stage, and the part that stalled it.
   std::uint64_t bank_cycles_ = 0, bank_stall_cycles_ = 0;
-  Account account_;
+  StallAttribution account_;
 
-  // What the execute stage holds, then the fetch stage.
+  // Signals of the execute stage, then of the fetch stage.
   Signal state_;
   Signal operation_;
   Signal number_{*this, "descriptor", 32};

@@ -1,18 +1,18 @@
-// What one descriptor needs of an engine, stage by stage: the streams over its L1 port, the cycles that its units need
-// at least, the accesses to L0. Engines run by it, and readers of the command stream count by it.
+// Needs of one descriptor in each stage of an engine: streams over the L1 port, minimum cycles of the units, accesses
+// to L0. Engines execute the plan; readers of a schedule (platform/schedule) count with it.
 #pragma once
 
 #include <cstdint>
 
-#include "models/bus/stream.h"
 #include "models/engine/descriptor_check.h"
+#include "models/interconnect/bus/stream.h"
 
 namespace attnvp {
 
 struct Plan {
-  Stream fill, body, last, drain;    // the first sub-tile's operands; all but the last sub-tile; the last; its result
-  Stream l0;                         // working set and accesses, booked once
-  std::uint64_t latency_cycles = 0;  // beyond the pipeline's, from the last operand to the last result
+  Stream fill, body, last, drain;    // first operands; all but the last sub-tile; the last one; its result
+  Stream l0;                         // working set and accesses, counted once
+  std::uint64_t latency_cycles = 0;  // from the last operand to the last result, beyond the pipeline's own
   bool after_previous = false;       // reads what the previous descriptor of this queue writes
 
   void clear() {

@@ -1,4 +1,4 @@
-// What a descriptor's mask (firmware/hal/mask.h) lets each of its rows see, in columns of the row.
+// Columns of each row that a descriptor's mask (firmware/hal/mask.h) leaves visible.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace attnvp {
 
 class RowMask {
  public:
-  // Of rows of `columns` columns.
+  // `columns`: length of a row.
   RowMask(const hal::Descriptor& d, std::uint64_t columns)
       : rule_(d.tail.rule),
         columns_(columns),
@@ -21,7 +21,7 @@ class RowMask {
         mapped_(masked_ && (d.flags & hal::kBlocked) != 0),
         by_run_(mapped_ || (masked_ && rule_.mask.has_patterns())) {}
 
-  // [0, head) and [first, end); head = 0 or head < first. Under a map of blocks, or a pattern: runs.
+  // Visible columns: [0, head) and [first, end), with head = 0 or head < first; with a block map or a pattern, `runs`.
   struct Run {
     std::uint64_t first, end;
   };
@@ -35,7 +35,7 @@ class RowMask {
       for (const Run& r : runs) sum += r.end - r.first;
       return sum;
     }
-    // The n-th visible one.
+    // The n-th visible column.
     std::uint64_t at(std::uint64_t n) const {
       if (!mapped) return n < head ? n : n - head + first;
       auto r = runs.begin();
@@ -62,8 +62,8 @@ class RowMask {
     return c;
   }
   bool masked() const { return masked_; }
-  bool by_run() const { return by_run_; }  // Columns::runs
-  // A row's visible columns, one behind the other; and back, with `hidden` in the others.
+  bool by_run() const { return by_run_; }  // uses Columns::runs
+  // gather() packs the visible columns of a row; scatter() unpacks them and sets the others to `hidden`.
   template <typename T>
   static void gather(const T* row, const Columns& c, T* out) {
     c.each_run([&](std::uint64_t from, std::uint64_t to) { out = std::copy(row + from, row + to, out); });
@@ -104,7 +104,7 @@ class RowMask {
       see(row, std::max(low, v.first), std::min(high, v.end), c);
     }
   }
-  // Of keys [from, to) those that no pattern hides.
+  // Adds the keys of [from, to) that no pattern hides.
   void see(std::uint32_t row, std::uint32_t from, std::uint32_t to, Columns& c) const {
     const hal::Mask& m = rule_.mask;
     if (!m.has_patterns()) return add(from, to, c);
@@ -127,7 +127,7 @@ class RowMask {
   bool masked_, mapped_, by_run_;
 };
 
-// The flags' part of the tail is within the length, and is a mask.
+// Checks that the part of the tail that the flags require is within the length and is a valid mask.
 Refusal check_rules(const hal::Descriptor& descriptor);
 
 }  // namespace attnvp

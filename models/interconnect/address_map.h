@@ -1,4 +1,4 @@
-// The platform's one address map: what the interconnect decodes and `attnvp describe` prints.
+// Address map of the platform, used by the interconnect; `attnvp describe` prints it. Addresses and sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ struct AddressRange {
   std::uint64_t base = 0;
   std::uint64_t bytes = 0;
   std::string name;
-  bool memory = false;  // bytes that a DMA controller may copy; otherwise registers
+  bool memory = false;  // bytes that a DMA controller may copy; false: registers
   std::uint64_t end() const { return base + bytes; }
 };
 
 class AddressMap {
  public:
-  // Ranges may come in any order but must not overlap (std::invalid_argument). Returns the range's index.
+  // Adds a range and returns its index. Ranges may come in any order; overlaps throw std::invalid_argument.
   std::size_t add(AddressRange range);
   // Index of the range that holds the address, or -1.
   int find(std::uint64_t address) const {
@@ -27,7 +27,7 @@ class AddressMap {
     return last;
   }
   bool holds(int index, std::uint64_t address) const {
-    return address - range(index).base < range(index).bytes;  // an address below wraps around to a large number
+    return address - range(index).base < range(index).bytes;  // the difference wraps around below the base
   }
   const AddressRange& range(int index) const { return ranges_[static_cast<std::size_t>(index)]; }
   const std::vector<AddressRange>& ranges() const { return ranges_; }
@@ -38,7 +38,7 @@ class AddressMap {
 
   std::vector<AddressRange> ranges_;
   std::vector<std::pair<std::uint64_t, std::size_t>> by_base_;  // sorted
-  // What was found, by some bits of the address: windows are of whole pages.
+  // Cache of results, indexed by address bits; ranges consist of whole pages.
   static constexpr std::size_t kRemembered = 64;
   mutable std::vector<int> last_ = std::vector<int>(kRemembered, -1);
 };

@@ -1,4 +1,4 @@
-// What every kind of interconnect has.
+// Parameters that all kinds of interconnect share.
 #pragma once
 
 #include <string>

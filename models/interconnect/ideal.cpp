@@ -1,5 +1,5 @@
-// A full crossbar that adds no time of its own: what accesses cost is at their ends, bus cycles at the control
-// processor, bandwidth at DRAM.
+// Interconnect of kind `ideal`: a full crossbar without its own time. Accesses cost bus cycles at the control processor
+// and bandwidth at DRAM.
 #include "models/interconnect/interconnect.h"
 #include "models/registry.h"
 
@@ -19,7 +19,7 @@ class IdealInterconnect : public Interconnect {
 };
 
 const bool kRegistered = add_kind<Interconnect>(
-    {"interconnect", "ideal", "is a full crossbar without time of its own", {}, [](const Site& site) {
+    {"interconnect", "ideal", "is a full crossbar without time of its own", {}, [](const ModuleContext& site) {
        return std::make_unique<IdealInterconnect>(site.name, site.context);
      }});
 

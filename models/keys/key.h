@@ -1,6 +1,6 @@
-// Keys of a configuration: a key is one entry with path, unit, limits, meaning and the field that it sets. Validation,
-// defaults, documentation and printing (platform/config) all come from it. What a module is built with is declared
-// beside its model: a struct whose describe() names a key for every field (keys.h).
+// Keys of a configuration. A key has a path, unit, limits, meaning and the field that it sets. Validation, defaults,
+// documentation and printing (platform/machine) use this declaration. Parameters of a module are declared beside its
+// model, in a struct whose describe() names a key for every field (keys.h).
 #pragma once
 
 #include <cstdint>
@@ -26,26 +26,26 @@ enum class Unit : std::uint8_t {
   kPower,          // watts: W, mW
 };
 
-// Integer units hold exact whole numbers; the others are doubles in the base unit named above.
+// Integer units hold exact whole numbers; the others are doubles in the base unit given above.
 bool is_integer(Unit unit);
 
 enum class Type : std::uint8_t { kInteger, kReal, kChoice, kString, kBool };
 
-// kInteger: uint64, kReal: double in the unit's base, kChoice: uint64 index into the names (a text that is none of them
-// as it is), kString, kBool.
+// kInteger: uint64; kReal: double in the unit's base; kString; kBool. kChoice: uint64 index into the names; an unknown
+// name is kept as text.
 using Value = std::variant<std::uint64_t, double, std::string, bool>;
 
-// What there is to know of a key, whatever struct it belongs to.
+// Properties of a key, independent of the struct it belongs to.
 struct KeyInfo {
   std::string path;  // dotted, e.g. "l1.size"
   Type type = Type::kInteger;
   Unit unit = Unit::kCount;  // kInteger and kReal
-  double minimum = 0;        // in the unit's base, both ends allowed; integers are exact up to 2^53
+  double minimum = 0;        // in the unit's base, inclusive; integers are exact up to 2^53
   double maximum = 0;
   bool power_of_two = false;       // kInteger
-  std::vector<std::string> names;  // kChoice: of an enumeration in the order of its enumerators 0, 1, ...
+  std::vector<std::string> names;  // kChoice: names of the enumerators 0, 1, ...
   std::string meaning;             // one line
-  bool required = false;           // has no default; only the reference reads this
+  bool required = false;           // no default; for the reference only
   std::string default_note;        // replaces the default in the reference, e.g. "the file's name"
 };
 
@@ -54,13 +54,13 @@ constexpr double kMiB = 1024 * kKiB;
 constexpr double kGiB = 1024 * kMiB;
 constexpr double kTiB = 1024 * kGiB;
 
-// Constructors of the usual entries; the type of a number follows from its unit.
+// Constructors of keys. The unit determines the type of a number.
 KeyInfo number(std::string path, Unit unit, double minimum, double maximum, std::string meaning);
 KeyInfo power_of_two(std::string path, Unit unit, double minimum, double maximum, std::string meaning);
 KeyInfo choice(std::string path, std::vector<std::string> names, std::string meaning);
 KeyInfo text(std::string path, std::string meaning);  // 1 to 200 printable characters
 KeyInfo flag(std::string path, std::string meaning);
-// Which kind of module stands in a place, of those that are registered (models/registry.h).
+// Key that names the kind of a slot; the allowed names are the registered kinds (models/registry.h).
 KeyInfo kind(std::string path, const std::string& place, std::string meaning);
 
 template <class Target>
@@ -71,8 +71,8 @@ struct Key : KeyInfo {
 
 Value choice_of(const std::vector<std::string>& names, const std::string& name);
 
-// Binds an entry to a field, named by pointers to members: make_key<MachineConfig>(info, &MachineConfig::l1,
-// &ScratchpadConfig::size_bytes). A choice's field is an enumeration, or the chosen name.
+// Binds a key to a field, given by pointers to members: make_key<MachineConfig>(info, &MachineConfig::l1,
+// &ScratchpadConfig::size_bytes). The field of a choice is an enumeration or the chosen name.
 template <class Target, class... Members>
 Key<Target> make_key(KeyInfo info, Members... members) {
   using Field = std::decay_t<decltype((std::declval<Target&>().*....*members))>;
@@ -100,7 +100,7 @@ Key<Target> make_key(KeyInfo info, Members... members) {
     } else if constexpr (std::is_floating_point_v<Field>) {
       field = static_cast<Field>(std::get<double>(value));
     } else {
-      field = static_cast<Field>(std::get<std::uint64_t>(value));  // in range: the limits were checked
+      field = static_cast<Field>(std::get<std::uint64_t>(value));  // the limits were checked before
     }
   };
   return key;

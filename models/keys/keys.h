@@ -1,4 +1,4 @@
-// How a struct of parameters declares its keys:
+// Declaration of the keys of a struct of parameters:
 //
 //   struct DramConfig {
 //     std::uint64_t size_bytes = 6ULL << 30;
@@ -16,13 +16,12 @@ namespace attnvp::config {
 template <class Target>
 class Keys {
  public:
-  // A key for a field.
   template <class Field>
   void operator()(KeyInfo info, Field Target::*field) {
     keys_.push_back(make_key<Target>(std::move(info), field));
   }
 
-  // The keys of a part, under the part's name: those that Part::describe declares.
+  // Adds the keys that Part::describe() declares, with `name` as prefix of their paths.
   template <class Part>
   void section(const std::string& name, Part Target::*part) {
     section<Part>(
@@ -43,7 +42,7 @@ class Keys {
     }
   }
 
-  // Likewise, with paths as they are: a part that is none for who writes a file.
+  // Adds the keys of a part without a prefix.
   template <class Part>
   void members(Part Target::*part) {
     Keys<Part> keys;

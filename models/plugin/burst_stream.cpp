@@ -41,7 +41,7 @@ void BurstStream::end(Burst& burst) {
 
 unsigned BurstStream::debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) { return move(payload); }
 
-// Nothing where L1 has no bytes.
+// Moves nothing if L1 stores no bytes.
 unsigned BurstStream::move(tlm::tlm_generic_payload& payload) {
   if (!has_dmi_) {
     StreamTransaction none;

@@ -1,12 +1,12 @@
-// Bursts of the base protocol over an engine's port of L1: each becomes a stream of one row, and its bytes are moved by
-// DMI when it has crossed.
+// Adaptor from the base protocol to an engine's stream port of L1. Each burst becomes a stream of one row. Its bytes
+// are moved by DMI at its end.
 #pragma once
 
 #include <deque>
 #include <vector>
 
-#include "models/bus/stream.h"
-#include "models/bus/transport.h"
+#include "models/interconnect/bus/stream.h"
+#include "models/interconnect/bus/transport.h"
 
 namespace attnvp {
 

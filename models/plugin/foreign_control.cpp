@@ -26,7 +26,7 @@ void ForeignControl::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_
   calls_.push_back({what, address, ctx_.clock.now()});
   try {
     out_->b_transport(payload, delay);
-  } catch (const sc_core::sc_unwind_exception&) {  // this process is being ended
+  } catch (const sc_core::sc_unwind_exception&) {  // this process is being terminated
     throw;
   } catch (...) {
     fault_(address, fmt::format("its plug-in threw an exception {} ({})", exception_text(), what));

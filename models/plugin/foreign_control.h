@@ -1,5 +1,5 @@
-// The registers of a plug-in engine or DMA controller: accesses of processors go on to it by b_transport. What it does
-// wrong is a fault of the module that it stands in.
+// Register port of a plug-in engine or DMA controller: forwards accesses of processors by b_transport. Protocol
+// violations are faults of the surrounding module.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -9,8 +9,8 @@
 #include <functional>
 #include <string>
 
-#include "models/counters/counter.h"
-#include "models/module.h"
+#include "models/sim/counter.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 
@@ -22,7 +22,7 @@ class ForeignControl : public sc_core::sc_module {
 
   tlm_utils::simple_target_socket<ForeignControl> in{"in"};
 
-  std::string waiting_for() const;  // an access that the plug-in has not answered; empty: there is none
+  std::string waiting_for() const;  // description of an access without response; empty: none
 
  private:
   struct Call {
@@ -36,7 +36,7 @@ class ForeignControl : public sc_core::sc_module {
   Context& ctx_;
   Counter& descriptors_;
   Fault fault_;
-  std::deque<Call> calls_;  // under way
+  std::deque<Call> calls_;  // in progress
   tlm_utils::simple_initiator_socket<ForeignControl> out_{"out"};
 };
 

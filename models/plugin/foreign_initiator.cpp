@@ -28,7 +28,7 @@ tlm::tlm_sync_enum ForeignInitiator::nb_transport_fw(tlm::tlm_generic_payload& p
                           this, &payload};
   if (target_.begin(port_, payload, delay, response)) {
     if (delay == sc_core::SC_ZERO_TIME) return tlm::TLM_COMPLETED;
-    answer(payload, delay);  // the next request need not wait for it
+    answer(payload, delay);  // the next request does not wait for it
   }
   return accept(phase, delay);
 }

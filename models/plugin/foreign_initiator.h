@@ -1,14 +1,14 @@
-// Takes accesses from a plug-in's TLM-2.0 initiator, by b_transport or in four phases, and brings them to a Target.
-// Responses go back at SystemC's time, one response phase at a time (IEEE 1666-2011, 15.2.6.2).
+// Adaptor for a plug-in's TLM-2.0 initiator, LT (b_transport) or AT with four phases, to a Target. Responses are sent
+// at SystemC time, one response phase at a time (IEEE 1666-2011, 15.2.6.2).
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <vector>
 
-#include "models/bus/payload.h"
-#include "models/bus/transport.h"
-#include "models/module.h"
+#include "models/interconnect/bus/payload.h"
+#include "models/interconnect/bus/transport.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 
@@ -34,12 +34,12 @@ class ForeignInitiator : public sc_core::sc_module, private tlm::tlm_fw_transpor
   Context& ctx_;
   Target& target_;
   const std::uint32_t port_;
-  std::deque<Answer> answers_;                            // in the order in which they came
+  std::deque<Answer> answers_;                            // in order of arrival
   const tlm::tlm_generic_payload* responding_ = nullptr;  // between BEGIN_RESP and END_RESP
   sc_core::sc_event changed_;
 };
 
-// Passes accesses on over a socket, to whatever it is bound to.
+// Forwards accesses to the target of a socket.
 class Passage final : public Target {
  public:
   explicit Passage(const char* name) : out(name) {}
@@ -52,13 +52,13 @@ class Passage final : public Target {
   }
 
  private:
-  // An access that the target has accepted.
+  // Access that the target has accepted.
   struct Hop final : PendingAccess {
     explicit Hop(Passage& its_owner) : owner(its_owner) {}
     void responded(bool is_ok, const sc_core::sc_time& delay) override;
     Passage& owner;
-    tlm::tlm_generic_payload* payload = nullptr;  // the initiator's,
-    tlm::tlm_generic_payload* sent = nullptr;     //   and what is passed on
+    tlm::tlm_generic_payload* payload = nullptr;  // payload of the initiator,
+    tlm::tlm_generic_payload* sent = nullptr;     // and the forwarded one
     OwnedPayload own;
     PendingAccess* former = nullptr;
     Response response;

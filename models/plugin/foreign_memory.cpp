@@ -12,7 +12,7 @@ constexpr std::uint32_t kMostPieceBytes = 1U << 20;
 constexpr std::uint32_t kMostPorts = 1024;
 }  // namespace
 
-ForeignMemory::ForeignMemory(const std::string& library, const PluginSite& site, Surroundings surroundings)
+ForeignMemory::ForeignMemory(const std::string& library, const PluginContext& site, Surroundings surroundings)
     : around_(std::move(surroundings)), plugin_(make_plugin<MemoryPlugin>(library, site)) {
   const auto refuse = [&](const std::string& what) { throw PluginError(found_library(site.place, library, what)); };
   of_library(site.place, library, [&] {
@@ -38,7 +38,7 @@ ForeignMemory::ForeignMemory(const std::string& library, const PluginSite& site,
 ForeignMemory::Access& ForeignMemory::begin(std::function<void(const Access&)> over) {
   auto* const access = new Access;
   access->over = std::move(over);
-  access->pieces = 1;  // until there are all
+  access->pieces = 1;  // until all pieces are added
   if (under_way_++ == 0) busy_since_ = around_.context.clock.now();
   return *access;
 }
@@ -73,7 +73,7 @@ void ForeignMemory::answered(const ForeignTarget::Request& request, tlm::tlm_res
     around_.fault(around_.base + request.address,
                   fmt::format("its plug-in answered {} to {}", named.get_response_string(), request.text()));
   }
-  // The first cycle that begins no earlier.
+  // The first cycle that starts at or after the end.
   const std::uint64_t cycle = around_.context.clock.ceil_cycles(sc_core::sc_time::from_value(end_fs));
   access.end_cycle = std::max(access.end_cycle, cycle);
   done(access, 1);

@@ -1,5 +1,5 @@
-// A memory plug-in's sockets: accesses are cut into aligned pieces, and an access ends with its last piece. What the
-// plug-in does wrong is a fault of the memory that it stands in.
+// Sockets of a memory plug-in. Accesses are divided into aligned pieces; an access ends with its last piece. Protocol
+// violations are faults of the surrounding memory.
 #pragma once
 
 #include <cstdint>
@@ -8,38 +8,38 @@
 #include <string>
 #include <vector>
 
-#include "models/counters/counter.h"
 #include "models/plugin/foreign_target.h"
 #include "models/plugin/library.h"
+#include "models/sim/counter.h"
 
 namespace attnvp {
 
 class ForeignMemory final : public ForeignTarget::Owner {
  public:
-  // What the memory around it provides.
+  // Context from the surrounding memory.
   struct Surroundings {
     Context& context;
-    std::uint64_t base;  // its first address
+    std::uint64_t base;  // first address of the memory
     std::function<void(std::uint64_t address, std::string what)> fault;
     Counter& pieces;
     Counter& busy_cycles;
   };
   // Throws PluginError.
-  ForeignMemory(const std::string& library, const PluginSite& site, Surroundings surroundings);
+  ForeignMemory(const std::string& library, const PluginContext& site, Surroundings surroundings);
 
   struct Access {
-    std::uint64_t pieces = 0;  // not done yet
+    std::uint64_t pieces = 0;  // not completed
     std::uint64_t end_cycle = 0;
     bool is_ok = true;
-    std::function<void(const Access& access)> over;  // at the latest in its last cycle
+    std::function<void(const Access& access)> over;  // called in its last cycle or earlier
   };
-  // Begins an access; add() gives it pieces, end() follows the last add().
+  // Starts an access. add() gives it pieces; end() follows the last add().
   Access& begin(std::function<void(const Access&)> over);
-  // Adds the pieces of `bytes` bytes from `offset` on; `initiator` chooses the socket.
+  // Adds the pieces of `bytes` bytes at `offset`; `initiator` selects the socket.
   void add(Access& access, std::uint32_t initiator, bool is_read, std::uint64_t offset, std::uint64_t bytes,
            std::uint64_t after_fs);
   void end(Access& access);
-  // Drops what has not been sent of it.
+  // Drops the pieces that were not sent.
   void withdraw(Access& access);
 
   std::uint32_t piece_bytes() const { return piece_bytes_; }
@@ -54,10 +54,10 @@ class ForeignMemory final : public ForeignTarget::Owner {
   Surroundings around_;
   std::unique_ptr<MemoryPlugin> plugin_;
   std::uint32_t piece_bytes_ = 0;
-  std::vector<unsigned char> scratch_;  // what plug-ins read and write
+  std::vector<unsigned char> scratch_;  // data buffer for plug-ins
   std::vector<std::unique_ptr<ForeignTarget>> ports_;
   std::uint64_t under_way_ = 0, busy_since_ = 0;  // accesses
-  std::uint64_t last_end_ = 0;                    // cycle; of those that have ended
+  std::uint64_t last_end_ = 0;                    // cycle of the latest end of an access
 };
 
 }  // namespace attnvp

@@ -6,16 +6,16 @@
 #include <iterator>
 #include <utility>
 
-#include "models/bus/payload.h"
+#include "models/interconnect/bus/payload.h"
 #include "models/plugin/library.h"
 
 namespace attnvp {
 
 namespace {
-const char* const kStateNames[] = {"BEGIN_REQ", "END_REQ", "its answer"};  // the last thing that happened
+const char* const kStateNames[] = {"BEGIN_REQ", "END_REQ", "its answer"};  // last phase
 }
 
-// What a target may send, and when. BEGIN_RESP implies END_REQ.
+// Phases that a target may send, by state. BEGIN_RESP implies END_REQ.
 const ForeignTarget::Transition ForeignTarget::kLegal[3] = {{State::kRequested, tlm::END_REQ, State::kAccepted},
                                                             {State::kRequested, tlm::BEGIN_RESP, State::kAnswered},
                                                             {State::kAccepted, tlm::BEGIN_RESP, State::kAnswered}};
@@ -124,12 +124,12 @@ void ForeignTarget::end_response(Transaction& t) {
   t.owes_end_resp = false;
 }
 
-// Calls the target. Its exceptions end the run.
+// Calls the target; an exception ends the run.
 template <class Call>
 void ForeignTarget::call(const Transaction& t, const Call& its_function) {
   try {
     its_function();
-  } catch (const sc_core::sc_unwind_exception&) {  // this process is being ended
+  } catch (const sc_core::sc_unwind_exception&) {  // this process is being terminated
     throw;
   } catch (...) {
     broken(&t, fmt::format("threw an exception {}", exception_text()));
@@ -149,7 +149,7 @@ tlm::tlm_sync_enum ForeignTarget::nb_transport_bw(tlm::tlm_generic_payload& payl
   return tlm::TLM_UPDATED;
 }
 
-// What the target has sent takes effect after the delay. Phases that are none of the base protocol's are ignored.
+// A phase takes effect after its delay. Phases outside the base protocol are ignored.
 void ForeignTarget::advance(Transaction& t, const tlm::tlm_phase& phase, const sc_core::sc_time& delay) {
   if (is_broken_ || phase > tlm::END_RESP) return;
   const auto* const legal = std::find_if(std::begin(kLegal), std::end(kLegal),
@@ -178,13 +178,13 @@ std::string ForeignTarget::allowed_after(State state) {
   return names.empty() ? "nothing" : names;
 }
 
-// Nothing more is sent, and nothing more that the target sends counts.
+// Stops sending; later phases of the target are ignored.
 void ForeignTarget::broken(const Transaction* t, const std::string& what) {
   if (std::exchange(is_broken_, true)) return;
   owner_.broken(t == nullptr ? nullptr : &t->request, what);
 }
 
-// A payload comes again after many others only: until then a late answer is known to be one.
+// A payload is reused only after many others, so that a late response can be recognised.
 ForeignTarget::Transaction& ForeignTarget::begin(const Request& request) {
   constexpr std::size_t kOthers = 1024;
   const auto ended = [](const Transaction& t) { return t.state == State::kAnswered && t.payload.get_ref_count() <= 1; };

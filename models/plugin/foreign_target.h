@@ -1,9 +1,9 @@
-// Sends accesses to a plug-in's TLM-2.0 target, by b_transport or in four phases, at SystemC's time.
+// Adaptor to a plug-in's TLM-2.0 target, LT (b_transport) or AT with four phases, at SystemC time.
 //
-// In four phases an SC_THREAD sends one access after the other: a request begins when the one before has ended. By
-// b_transport an access ends before the next one begins, or as many SC_THREADs send as accesses are under way. A delay
-// that the target annotates counts as if it had passed: the phase takes effect at its end. What the protocol does not
-// allow (IEEE 1666-2011, 15.2) is told the owner, and nothing more is sent.
+// With four phases an SC_THREAD sends the accesses; a request begins when the previous one has ended. With b_transport
+// either an access ends before the next one begins, or there are as many SC_THREADs as accesses in flight. A phase
+// takes effect at the end of its annotated delay. A violation of the protocol (IEEE 1666-2011, 15.2) is reported to the
+// owner, and nothing further is sent.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "models/module.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 
@@ -21,18 +21,18 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
  public:
   struct Request {
     bool is_read = true;
-    std::uint64_t address = 0;  // as the target has it
+    std::uint64_t address = 0;  // relative to the target
     unsigned char* data = nullptr;
     std::uint32_t bytes = 0;
-    void* access = nullptr;  // the owner's
+    void* access = nullptr;  // id, defined by the owner
 
     std::string text() const;  // "a read of 64 bytes"
   };
   class Owner {
    public:
-    // The response takes effect at that time.
+    // The response takes effect at `end_fs`.
     virtual void answered(const Request& request, tlm::tlm_response_status status, std::uint64_t end_fs) = 0;
-    // The target does what is not allowed; `request`: with which, nullptr for none.
+    // The target has violated the protocol with `request`, or without one (nullptr).
     virtual void broken(const Request* request, const std::string& what) = 0;
 
    protected:
@@ -43,17 +43,16 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   ForeignTarget(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target, Style style,
                 Owner& owner);
 
-  // After a delay.
   void send(const Request& request, std::uint64_t after_fs);
-  // Takes back what has not been sent of an access; how many requests.
+  // Removes the requests of an access that were not sent; returns their number.
   std::uint64_t withdraw(const void* access);
-  // The oldest request without a response, and the cycle in which it was sent; nullptr: there is none.
+  // Oldest request without a response, and the cycle in which it was sent; nullptr: none.
   const Request* open(std::uint64_t* sent_cycle) const;
   // Request::access of a payload that a ForeignTarget has sent; nullptr for other payloads.
   static void* access_of(tlm::tlm_generic_payload& payload);
 
  private:
-  // An access, as its initiator sees it.
+  // State of an access as seen by its initiator.
   enum class State : std::uint8_t { kRequested, kAccepted, kAnswered };
   struct Transition {
     State from;
@@ -62,7 +61,7 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   };
   static const Transition kLegal[3];
 
-  // With a reference of its own, so that a target that releases too often frees nothing.
+  // Holds its own reference to the payload, so that an excess release by the target frees nothing.
   struct Transaction : tlm::tlm_extension<Transaction> {
     explicit Transaction(tlm::tlm_mm_interface* owner) : payload(owner) {
       payload.set_extension(this);
@@ -71,16 +70,16 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
     ~Transaction() override { payload.clear_extension(this); }
     tlm_extension_base* clone() const override { return nullptr; }
     void copy_from(const tlm_extension_base& /*other*/) override {}
-    void free() override {}  // the pool owns it
+    void free() override {}  // owned by the pool
     tlm::tlm_generic_payload payload;
     Request request;
     std::uint64_t sent_cycle = 0;
     State state = State::kAnswered;
-    bool owes_end_resp = false;  // it was answered on the forward path's return
+    bool owes_end_resp = false;  // answered by the return value of the forward call
   };
   struct Waiting {
     Request request;
-    std::uint64_t time_fs;  // from which on it may be sent
+    std::uint64_t time_fs;  // earliest time of its request
   };
 
   void run();
@@ -94,16 +93,16 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   static std::string allowed_after(State state);
   void broken(const Transaction* transaction, const std::string& what);
   Transaction& begin(const Request& request);
-  void free(tlm::tlm_generic_payload* /*payload*/) override {}  // the pool keeps all of them
+  void free(tlm::tlm_generic_payload* /*payload*/) override {}  // owned by the pool
 
   Context& ctx_;
   const Style style_;
   Owner& owner_;
   std::deque<Waiting> queue_;
-  std::deque<std::unique_ptr<Transaction>> pool_;  // in the order in which they began
-  const Transaction* sending_ = nullptr;           // its request has begun and not ended
-  sc_core::sc_time request_end_;                   // when it ends, as far as that is known
-  std::uint32_t idle_ = 0;                         // threads that wait for something to send
+  std::deque<std::unique_ptr<Transaction>> pool_;  // in order of their start
+  const Transaction* sending_ = nullptr;           // between start and end of its request
+  sc_core::sc_time request_end_;                   // end of the current request, if known
+  std::uint32_t idle_ = 0;                         // threads without a request
   bool is_broken_ = false;
   sc_core::sc_event queued_, request_ended_;
   tlm_utils::simple_initiator_socket<ForeignTarget> out_{"out"};

@@ -19,20 +19,20 @@ namespace {
 
 using Version = std::uint32_t (*)();
 
-// A name without '/' is a file of the working directory, not one that the system searches for.
+// A name without '/' is a file of the working directory and is not searched for by the system.
 void* open(const std::string& library) {
   const std::string path = library.find('/') == std::string::npos ? "./" + library : library;
-  // Static sc_time objects of a library are made when it is opened: in the resolution of the platform's simulations.
+  // Static sc_time objects of a library are created at loading; the time resolution must be set before.
   try {
     sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
-  } catch (const sc_core::sc_report&) {  // it is set
+  } catch (const sc_core::sc_report&) {  // already set
   }
-  // glibc declares dlopen as one that throws nothing; initialisers of a library may.
+  // glibc declares dlopen as noexcept; initialisers of a library may throw.
   void* (*volatile const open_library)(const char*, int) = ::dlopen;
   return open_library(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// A library that was written for DRAM alone has other names.
+// A library written for DRAM only has other names.
 void* function(void* library, const std::string& name, const char* former_name) {
   void* const found = ::dlsym(library, name.c_str());
   return found != nullptr || former_name == nullptr ? found : ::dlsym(library, former_name);
@@ -85,9 +85,9 @@ std::string library_problem(const std::string& place, const std::string& library
 
 void* library_function(const std::string& library, const std::string& kind) { return maker_of(open(library), kind); }
 
-PluginSite plugin_site(const Site& site) {
+PluginContext plugin_site(const ModuleContext& site) {
   const MachineConfig& m = site.machine;
-  PluginSite told{};
+  PluginContext told{};
   told.name = "plugin";
   told.clock_hz = m.clock_hz;
   told.size_bytes = site.size_bytes;
@@ -103,7 +103,7 @@ PluginSite plugin_site(const Site& site) {
   return told;
 }
 
-// _exit: destructors of a simulation that is under way must not run.
+// _exit: destructors of a running simulation must not run.
 void ExitGuard::refuse() {
   if (all_.empty()) return;
   const ExitGuard& last = *all_.back();

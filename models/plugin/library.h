@@ -1,4 +1,4 @@
-// Libraries behind `plugin:LIBRARY.so`.
+// Shared libraries of the kind `plugin:LIBRARY.so`: loading, checks and errors.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "models/keys/keys.h"
-#include "models/place.h"
 #include "models/plugin/plugin.h"
 #include "models/registry.h"
+#include "models/slot.h"
 
 namespace attnvp {
 
-// The library of a place, whose name is `Of::kPlace`.
+// Library of the slot `Of::kPlace`.
 template <class Of>
 struct LibraryConfig {
   std::string library = "none";
@@ -24,21 +24,21 @@ struct LibraryConfig {
   }
 };
 
-// One sentence, with the key, why a library cannot be used.
+// Reason why a library cannot be used: one sentence with the key.
 struct PluginError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The sentence "key 'dram.library': found 'x.so'" and `what`.
+// The sentence "key 'dram.library': found 'x.so'" followed by `what`.
 std::string found_library(const std::string& place, const std::string& library, const std::string& what);
-// Why a library cannot be used for a plug-in of that kind (plugin.h: kKind); empty if it can.
+// Reason why a library cannot be used for a plug-in of that kind (plugin.h: kKind); empty if it can.
 std::string library_problem(const std::string& place, const std::string& library, const std::string& kind);
-// The library's function that makes the plug-in. The library stays loaded until the end of the process.
+// Address of the function that creates the plug-in. The library stays loaded until the process ends.
 void* library_function(const std::string& library, const std::string& kind);
-// One clause for the exception that is being handled.
+// The exception being handled, as one clause.
 std::string exception_text();
 
-// Calls a library's function `f`, whose exceptions become a PluginError.
+// Calls a function of a library; its exceptions become a PluginError.
 template <class Function>
 auto of_library(const std::string& place, const std::string& library, const Function& f) {
   try {
@@ -51,12 +51,12 @@ auto of_library(const std::string& place, const std::string& library, const Func
   }
 }
 
-// The plug-in of a library. Throws PluginError.
+// Creates the plug-in of a library. Throws PluginError.
 template <class Plugin>
-std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginSite& site) {
+std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginContext& site) {
   const std::string problem = library_problem(site.place, library, Plugin::kKind);
   if (!problem.empty()) throw PluginError(problem);
-  using Make = Plugin* (*)(const PluginSite*);
+  using Make = Plugin* (*)(const PluginContext*);
   const auto make = reinterpret_cast<Make>(library_function(library, Plugin::kKind));
   std::unique_ptr<Plugin> made(of_library(site.place, library, [&] { return make(&site); }));
   if (made == nullptr) {
@@ -65,10 +65,10 @@ std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginSite
   return made;
 }
 
-// The members of PluginSite that do not depend on the kind of plug-in.
-PluginSite plugin_site(const Site& site);
+// PluginContext without the members that depend on the kind of plug-in.
+PluginContext plugin_site(const ModuleContext& site);
 
-// The kind `plugin` of a place.
+// The kind `plugin` of a slot.
 template <class Of, class Plugin, class Interface>
 Kind<Interface> plugin_kind(const char* meaning, std::vector<std::string> components,
                             typename Kind<Interface>::Make make) {
@@ -79,12 +79,12 @@ Kind<Interface> plugin_kind(const char* meaning, std::vector<std::string> compon
       });
 }
 template <class Of>
-const std::string& library_of(const Site& site) {
+const std::string& library_of(const ModuleContext& site) {
   return site.machine.own<LibraryConfig<Of>>().library;
 }
 
-// During the guard's life the process cannot end by exit(): one sentence, which names `module`, goes to stderr, and the
-// exit status is 1.
+// While a guard exists, exit() in library code ends the process with status 1 and a sentence on stderr that names the
+// module.
 class ExitGuard {
  public:
   ExitGuard(const Module& module, const Clock& clock);

@@ -1,6 +1,6 @@
-// Modules of other projects: what a library offers for a place of the machine whose key is `plugin:LIBRARY.so`. Sockets
-// are TLM-2.0's of 32 bits. Modules run at SystemC's time, with processes and clocks of their own.
-// docs/how-to/replace-a-block.md has the rules that they must keep. Nothing here needs to be linked with the platform.
+// Plug-in interface: modules of other projects that fill a slot of the machine (key `plugin:LIBRARY.so`). Sockets are
+// TLM-2.0 sockets of 32 bits. Modules run at SystemC time with their own processes and clocks.
+// docs/how-to/replace-a-block.md states the rules. The header needs no linking with the platform.
 #pragma once
 
 #include <cstdint>
@@ -12,50 +12,51 @@ namespace attnvp {
 
 inline constexpr std::uint32_t kPluginVersion = 2;
 
-// What a plug-in is told of its place.
-struct PluginSite {
-  const char* name;             // for its module; what is built stands below the platform's of that place
-  double clock_hz;              // the platform's
-  std::uint64_t size_bytes;     // of a memory
+// Context of a plug-in.
+struct PluginContext {
+  const char* name;             // name for its module, which is created below the platform's module of the slot
+  double clock_hz;              // clock of the platform
+  std::uint64_t size_bytes;     // memories
   const char* place;            // "dram", "l2", "mailbox", "l1", "interconnect", "control", "mac", "vec", "dma"
-  std::uint32_t cluster, core;  // where it stands in one
-  bool full_data;               // values are computed; otherwise what is read and written is of no consequence
-  std::uint64_t registers;      // of an engine or a DMA controller: address of the first
-  std::uint64_t events;         // of its cluster's event unit
-  std::uint64_t l1, l1_bytes;   // of its cluster's L1
-  std::uint32_t channels;       // of a DMA controller
-  std::uint32_t initiators;     // of an interconnect
+  std::uint32_t cluster, core;  // its cluster and core, if any
+  bool full_data;               // values are computed; false: data have no effect
+  std::uint64_t registers;      // engines and DMA controllers: address of the first register
+  std::uint64_t events;         // address of the cluster's event unit
+  std::uint64_t l1, l1_bytes;   // address and size of the cluster's L1
+  std::uint32_t channels;       // DMA controllers
+  std::uint32_t initiators;     // interconnects
   struct Range {
     std::uint64_t base, bytes;
   };
-  std::vector<Range> targets;      // of an interconnect: addresses of each
-  std::function<void()> finished;  // of a processor: to be called, in a process, when its firmware has ended
+  std::vector<Range> targets;      // interconnects: address range of each target
+  std::function<void()> finished;  // processors: to be called from a process when the firmware has ended
 };
 
-// For `dram.policy`, `l2.kind`, `l1.kind` and `mailbox.kind`. The plug-in gives the time; the platform keeps the bytes.
+// For `dram.policy`, `l2.kind`, `l1.kind` and `mailbox.kind`. The plug-in defines the timing; the platform stores the
+// bytes.
 class MemoryPlugin {
  public:
   static constexpr const char* kKind = "memory";
   virtual ~MemoryPlugin() = default;
-  virtual tlm::tlm_target_socket<>& socket() = 0;  // addresses begin at 0
-  // Accesses come by nb_transport_fw, in four phases, instead of by b_transport.
+  virtual tlm::tlm_target_socket<>& socket() = 0;  // addresses start at 0
+  // True: accesses use nb_transport_fw with four phases; false: b_transport.
   virtual bool phases() const { return false; }
-  // They are cut into aligned pieces of so many bytes, a power of two up to 1 MiB.
+  // Accesses are divided into aligned pieces of this size, a power of two up to 1 MiB.
   virtual std::uint32_t most_bytes() const { return 64; }
-  // Sockets: those who access an L1 are spread over them in turn, one piece under way in a request phase each.
+  // Number of sockets. Initiators of an L1 are assigned to them in turn, each with at most one piece in its request
+  // phase.
   virtual std::uint32_t ports() const { return 1; }
   virtual tlm::tlm_target_socket<>& port(std::uint32_t /*number*/) { return socket(); }
 };
 
-// For `interconnect.kind`. The plug-in decodes addresses itself, by PluginSite::targets, and passes each payload on as
-// it came.
+// For `interconnect.kind`. The plug-in decodes addresses by PluginContext::targets and forwards each payload unchanged.
 class InterconnectPlugin {
  public:
   static constexpr const char* kKind = "interconnect";
   virtual ~InterconnectPlugin() = default;
   virtual tlm::tlm_target_socket<>& in(std::uint32_t initiator) = 0;
   virtual tlm::tlm_initiator_socket<>& out(std::uint32_t target) = 0;
-  virtual bool phases() const { return false; }  // as a memory's
+  virtual bool phases() const { return false; }  // see MemoryPlugin::phases()
 };
 
 // For `control.cpu`. The firmware reads the job from the mailbox (firmware/hal/job.h).
@@ -64,16 +65,17 @@ class ProcessorPlugin {
   static constexpr const char* kKind = "processor";
   virtual ~ProcessorPlugin() = default;
   virtual tlm::tlm_initiator_socket<>& bus() = 0;
-  virtual void start() = 0;  // boots, at the current time
+  virtual void start() = 0;  // boots at the current time
 };
 
-// For `mac.kind` and `vec.kind`: a queue of commands (firmware/hal/registers.h, descriptor.h) at PluginSite::registers.
+// For `mac.kind` and `vec.kind`: a queue of commands (firmware/hal/registers.h, descriptor.h) at
+// PluginContext::registers.
 class EnginePlugin {
  public:
   static constexpr const char* kKind = "engine";
   virtual ~EnginePlugin() = default;
-  virtual tlm::tlm_target_socket<>& control() = 0;    // b_transport; may wait, as a full queue does
-  virtual tlm::tlm_initiator_socket<>& l1() = 0;      // over the engine's own port
+  virtual tlm::tlm_target_socket<>& control() = 0;    // b_transport; may block, as for a full queue
+  virtual tlm::tlm_initiator_socket<>& l1() = 0;      // the engine's own port
   virtual tlm::tlm_initiator_socket<>& events() = 0;  // to the network
 };
 
@@ -83,16 +85,16 @@ class DmaPlugin {
   static constexpr const char* kKind = "dma";
   virtual ~DmaPlugin() = default;
   virtual tlm::tlm_target_socket<>& control() = 0;
-  virtual tlm::tlm_initiator_socket<>& l1() = 0;   // the cluster's own
-  virtual tlm::tlm_initiator_socket<>& bus() = 0;  // everything else, events included
+  virtual tlm::tlm_initiator_socket<>& l1() = 0;   // the cluster's own L1
+  virtual tlm::tlm_initiator_socket<>& bus() = 0;  // all other addresses, events included
 };
 
 }  // namespace attnvp
 
-// One source file of the library has the macro of its kind, with a class whose constructor takes a PluginSite.
+// One source file of the library uses the macro of its kind, with a class whose constructor takes a PluginContext.
 #define ATTNVP_PLUGIN_OF(Interface, symbol, Class)                                    \
   extern "C" std::uint32_t attnvp_plugin_version() { return attnvp::kPluginVersion; } \
-  extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginSite* site) { return new Class(*site); }
+  extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginContext* site) { return new Class(*site); }
 #define ATTNVP_MEMORY_PLUGIN(Class) ATTNVP_PLUGIN_OF(MemoryPlugin, memory, Class)
 #define ATTNVP_INTERCONNECT_PLUGIN(Class) ATTNVP_PLUGIN_OF(InterconnectPlugin, interconnect, Class)
 #define ATTNVP_PROCESSOR_PLUGIN(Class) ATTNVP_PLUGIN_OF(ProcessorPlugin, processor, Class)

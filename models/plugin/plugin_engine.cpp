@@ -1,16 +1,16 @@
-// Engines and DMA controllers with the kind `plugin`: a library's module (plugin.h) between the platform's sockets.
+// Engines and DMA controllers of kind `plugin`: a library's module (plugin.h) between the platform's sockets.
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
 
-#include "models/dma_controller/dma_controller.h"
-#include "models/endless.h"
+#include "models/engine/dma_controller/dma_controller.h"
 #include "models/engine/engine.h"
 #include "models/plugin/burst_stream.h"
 #include "models/plugin/foreign_control.h"
 #include "models/plugin/foreign_initiator.h"
 #include "models/plugin/library.h"
+#include "models/sim/endless.h"
 
 namespace attnvp {
 
@@ -28,7 +28,7 @@ struct OfDma {
 
 class PluginEngine : public Engine, public Endless {
  public:
-  PluginEngine(sc_core::sc_module_name name, const Site& site, const std::string& library)
+  PluginEngine(sc_core::sc_module_name name, const ModuleContext& site, const std::string& library)
       : Engine(name, site.context),
         plugin_(make_plugin<EnginePlugin>(library, plugin_site(site))),
         l1_("l1_port"),
@@ -56,7 +56,7 @@ class PluginEngine : public Engine, public Endless {
   std::unique_ptr<EnginePlugin> plugin_;
   std::unique_ptr<ForeignControl> control_;
   BurstStream l1_;
-  StreamInitiatorSocket l0_{"l0"};  // unused: the plug-in has registers of its own
+  StreamInitiatorSocket l0_{"l0"};  // unused: the plug-in has its own registers
   Passage events_;
   ForeignInitiator from_l1_, from_events_;
   const ExitGuard exit_guard_{*this, ctx_.clock};
@@ -64,7 +64,7 @@ class PluginEngine : public Engine, public Endless {
 
 class PluginDma : public DmaController, public Endless {
  public:
-  PluginDma(sc_core::sc_module_name name, const Site& site)
+  PluginDma(sc_core::sc_module_name name, const ModuleContext& site)
       : DmaController(name, site.context),
         plugin_(make_plugin<DmaPlugin>(library_of<OfDma>(site), plugin_site(site))),
         bus_("bus"),
@@ -102,14 +102,16 @@ class PluginDma : public DmaController, public Endless {
 
 constexpr const char* kEngineMeaning = "is a library's module that takes the same commands";
 
-const bool kMacKind = add_kind(plugin_kind<OfMac, EnginePlugin, Engine>(kEngineMeaning, {}, [](const Site& site) {
-  return std::make_unique<PluginEngine>(site.name, site, library_of<OfMac>(site));
-}));
-const bool kVecKind = add_kind(plugin_kind<OfVec, EnginePlugin, Engine>(kEngineMeaning, {}, [](const Site& site) {
-  return std::make_unique<PluginEngine>(site.name, site, library_of<OfVec>(site));
-}));
+const bool kMacKind =
+    add_kind(plugin_kind<OfMac, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& site) {
+      return std::make_unique<PluginEngine>(site.name, site, library_of<OfMac>(site));
+    }));
+const bool kVecKind =
+    add_kind(plugin_kind<OfVec, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& site) {
+      return std::make_unique<PluginEngine>(site.name, site, library_of<OfVec>(site));
+    }));
 const bool kDmaKind = add_kind(plugin_kind<OfDma, DmaPlugin, DmaController>(
-    kEngineMeaning, {}, [](const Site& site) { return std::make_unique<PluginDma>(site.name, site); }));
+    kEngineMeaning, {}, [](const ModuleContext& site) { return std::make_unique<PluginDma>(site.name, site); }));
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// `interconnect.kind: plugin`: a library's network (plugin.h) between the platform's initiators and targets. It carries
-// payloads of its own; the platform's go on to the target when theirs comes out of it.
+// Interconnect of kind `plugin`: a library's network (plugin.h) between the platform's initiators and targets. It
+// carries payloads of its own. The platform's payload is sent to the target when its counterpart leaves the plug-in.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "models/endless.h"
 #include "models/interconnect/interconnect.h"
 #include "models/plugin/foreign_initiator.h"
 #include "models/plugin/foreign_target.h"
 #include "models/plugin/library.h"
+#include "models/sim/endless.h"
 
 namespace attnvp {
 
@@ -24,7 +24,7 @@ struct OfInterconnect {
 
 class PluginInterconnect : public Interconnect, public Endless, public ForeignTarget::Owner {
  public:
-  PluginInterconnect(sc_core::sc_module_name name, const Site& site)
+  PluginInterconnect(sc_core::sc_module_name name, const ModuleContext& site)
       : Interconnect(name, site.context), library_(library_of<OfInterconnect>(site)), site_(plugin_site(site)) {}
   bool is_approximately_timed() const override { return true; }
   bool ends_later() const override { return false; }
@@ -42,7 +42,7 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
   enum class State : std::uint8_t { kSent, kAtTarget, kReturning };
   struct Access final : PendingAccess {
     explicit Access(PluginInterconnect& its_owner) : owner(its_owner) {}
-    // The target has responded: back into the plug-in.
+    // The target has responded; the response returns into the plug-in.
     void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override {
       returns();
       exit.send(delay);
@@ -56,18 +56,18 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
     }
     PluginInterconnect& owner;
     State state = State::kSent;
-    std::uint64_t cycle = 0;  // since when
+    std::uint64_t cycle = 0;  // of the last change of state
     int initiator = 0, target = 0;
-    tlm::tlm_generic_payload* payload = nullptr;  // the initiator's,
-    tlm::tlm_generic_payload* sent = nullptr;     //   what the target gets,
+    tlm::tlm_generic_payload* payload = nullptr;  // payload of the initiator,
+    tlm::tlm_generic_payload* sent = nullptr;     // payload for the target,
     OwnedPayload own;
-    tlm::tlm_generic_payload* inner = nullptr;  //   and the one that came out of the plug-in
-    PendingAccess* former = nullptr;            // of `sent`
-    WaitingThread* thread = nullptr;            // that makes the access; nullptr: nb_transport
-    Response exit;                              // back into the plug-in
+    tlm::tlm_generic_payload* inner = nullptr;  // payload that left the plug-in
+    PendingAccess* former = nullptr;            // extension of `sent`
+    WaitingThread* thread = nullptr;            // LT initiator; nullptr: nb_transport
+    Response exit;                              // response into the plug-in
     std::list<Access>::iterator place;
   };
-  // Where accesses come out.
+  // Output of the plug-in to one target.
   struct Exit final : Target {
     Exit(PluginInterconnect& its_owner, int its_number) : owner(its_owner), number(its_number) {}
     bool begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& inner, sc_core::sc_time& delay,
@@ -78,7 +78,7 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
     int number;
   };
 
-  // Initiators and targets are known now.
+  // All initiators and targets have been added.
   void before_end_of_elaboration() override {
     site_.initiators = initiators();
     for (const AddressRange& range : map().ranges()) site_.targets.push_back({range.base, range.bytes});
@@ -176,18 +176,18 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
   }
 
   const std::string library_;
-  PluginSite site_;
+  PluginContext site_;
   std::unique_ptr<InterconnectPlugin> plugin_;
   std::vector<std::unique_ptr<ForeignTarget>> entries_;
   std::vector<std::unique_ptr<Exit>> exits_;
   std::vector<std::unique_ptr<ForeignInitiator>> outputs_;
-  std::list<Access> accesses_;  // under way, oldest first
+  std::list<Access> accesses_;  // in flight, oldest first
   const ExitGuard exit_guard_{*this, ctx_.clock};
 };
 
 const bool kInterconnectKind = add_kind(plugin_kind<OfInterconnect, InterconnectPlugin, Interconnect>(
     "is a library's network", {},
-    [](const Site& site) { return std::make_unique<PluginInterconnect>(site.name, site); }));
+    [](const ModuleContext& site) { return std::make_unique<PluginInterconnect>(site.name, site); }));
 
 }  // namespace
 

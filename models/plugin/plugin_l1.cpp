@@ -1,6 +1,5 @@
-// `l1.kind: plugin`: an L1 that takes as long as a library's TLM-2.0 target (plugin.h); bytes are kept here. An
-// engine's stream becomes bursts of the base protocol: as many pieces as its traffic has, over the addresses of its
-// rows.
+// L1 of kind `plugin`: timing of a library's TLM-2.0 target (plugin.h), bytes stored here. A stream of an engine
+// becomes bursts of the base protocol. Their number follows from its traffic, their addresses from its rows.
 #include <fmt/format.h>
 #include <tlm_utils/simple_target_socket.h>
 
@@ -9,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "models/bus/initiator.h"
-#include "models/bus/region_check.h"
-#include "models/endless.h"
-#include "models/memory.h"
+#include "models/interconnect/bus/initiator.h"
+#include "models/interconnect/bus/region_check.h"
+#include "models/memory/memory.h"
+#include "models/memory/storage/l1_contents.h"
 #include "models/plugin/foreign_memory.h"
-#include "models/storage/l1_contents.h"
+#include "models/sim/endless.h"
 
 namespace attnvp {
 
@@ -26,7 +25,7 @@ struct OfL1 {
 
 class PluginL1 : public Memory, public Endless, private Target, private StreamTarget {
  public:
-  PluginL1(sc_core::sc_module_name name, const Site& site)
+  PluginL1(sc_core::sc_module_name name, const ModuleContext& site)
       : Memory(name, site.context),
         base_(site.base),
         size_bytes_(site.machine.l1.size_bytes),
@@ -64,8 +63,8 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one access under way"};
 
  private:
-  static PluginSite told(const Site& site) {
-    PluginSite told = plugin_site(site);
+  static PluginContext told(const ModuleContext& site) {
+    PluginContext told = plugin_site(site);
     told.size_bytes = site.machine.l1.size_bytes;
     return told;
   }
@@ -73,7 +72,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     return ctx_.clock.cycles(cycle - std::min(cycle, ctx_.clock.now()));
   }
 
-  // An access of the DMA controller, or over the network.
+  // Access of the DMA controller or over the network.
   bool begin(std::uint32_t initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
              const Response& response) override {
     const std::uint64_t bytes = payload.get_data_length();
@@ -134,7 +133,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     return false;
   }
 
-  // Adds a region's pieces, each byte as often as it crosses the port.
+  // Adds the pieces of a region; each byte as often as it crosses the port.
   void add(ForeignMemory::Access& access, std::uint32_t engine, const Region& region, std::uint64_t after_fs) {
     const std::uint64_t piece = foreign_.piece_bytes(), row = std::min<std::uint64_t>(region.row_bytes, piece);
     std::uint64_t line = 0, column = 0;
@@ -158,8 +157,8 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
       if (access != nullptr) l1.foreign_.withdraw(*access);
     }
     PluginL1& l1;
-    ForeignMemory::Access* access = nullptr;  // nullptr: over
-    sim::Event event;                         // the engine takes its stream back
+    ForeignMemory::Access* access = nullptr;  // nullptr: ended
+    sim::Event event;                         // withdrawal by the engine
   };
 
   bool direct(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {
@@ -191,7 +190,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
 
 const bool kL1Kind = add_kind(plugin_kind<OfL1, MemoryPlugin, Memory>(
     "takes as long as a library's TLM-2.0 target", {"attnvp.l1"},
-    [](const Site& site) { return std::make_unique<PluginL1>(site.name, site); }));
+    [](const ModuleContext& site) { return std::make_unique<PluginL1>(site.name, site); }));
 
 }  // namespace
 

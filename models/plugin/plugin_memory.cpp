@@ -1,15 +1,14 @@
-// Memories behind the network with the kind `plugin`: time as a library's TLM-2.0 target has it (plugin.h), bytes kept
-// here.
+// Memories behind the network of kind `plugin`: timing of a library's TLM-2.0 target (plugin.h), bytes stored here.
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "models/bus/transport.h"
-#include "models/endless.h"
-#include "models/fixed_memory/fixed_memory.h"
-#include "models/memory.h"
+#include "models/interconnect/bus/transport.h"
+#include "models/memory/fixed_memory/fixed_memory.h"
+#include "models/memory/memory.h"
+#include "models/memory/storage/contents.h"
 #include "models/plugin/foreign_memory.h"
-#include "models/storage/contents.h"
+#include "models/sim/endless.h"
 
 namespace attnvp {
 
@@ -27,9 +26,9 @@ struct OfMailbox {
 
 class PluginMemory : public Memory, public Endless, private Target {
  public:
-  // `energy`: what a read and a write of a word cost; without a component: nothing.
-  PluginMemory(sc_core::sc_module_name name, const Site& site, const std::string& library, std::uint64_t size_bytes,
-               FixedMemory::Energy energy)
+  // `energy`: energy table entry of reads and writes, per word; without a component: none.
+  PluginMemory(sc_core::sc_module_name name, const ModuleContext& site, const std::string& library,
+               std::uint64_t size_bytes, FixedMemory::Energy energy)
       : Memory(name, site.context),
         read_words(*this, "read_words", "16-bit words", "words read", {energy.component, "read", energy.optional}),
         write_words(*this, "write_words", "16-bit words", "words written",
@@ -52,8 +51,8 @@ class PluginMemory : public Memory, public Endless, private Target {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one access under way"};
 
  private:
-  static PluginSite told(const Site& site, std::uint64_t size_bytes) {
-    PluginSite told = plugin_site(site);
+  static PluginContext told(const ModuleContext& site, std::uint64_t size_bytes) {
+    PluginContext told = plugin_site(site);
     told.size_bytes = size_bytes;
     return told;
   }
@@ -85,17 +84,17 @@ class PluginMemory : public Memory, public Endless, private Target {
 constexpr const char* kMemoryMeaning = "takes as long as a library's TLM-2.0 target";
 
 const bool kDramKind =
-    add_kind(plugin_kind<OfDram, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.dram"}, [](const Site& site) {
+    add_kind(plugin_kind<OfDram, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.dram"}, [](const ModuleContext& site) {
       return std::make_unique<PluginMemory>(site.name, site, library_of<OfDram>(site), site.machine.dram.size_bytes,
                                             FixedMemory::Energy{"attnvp.dram", false});
     }));
 const bool kL2Kind =
-    add_kind(plugin_kind<OfL2, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.l2"}, [](const Site& site) {
+    add_kind(plugin_kind<OfL2, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.l2"}, [](const ModuleContext& site) {
       return std::make_unique<PluginMemory>(site.name, site, library_of<OfL2>(site), site.machine.l2.size_bytes,
                                             FixedMemory::Energy{"attnvp.l2", true});
     }));
 const bool kMailboxKind =
-    add_kind(plugin_kind<OfMailbox, MemoryPlugin, Memory>(kMemoryMeaning, {}, [](const Site& site) {
+    add_kind(plugin_kind<OfMailbox, MemoryPlugin, Memory>(kMemoryMeaning, {}, [](const ModuleContext& site) {
       return std::make_unique<PluginMemory>(site.name, site, library_of<OfMailbox>(site), site.size_bytes,
                                             FixedMemory::Energy{nullptr, true});
     }));

@@ -1,14 +1,14 @@
-// `control.cpu: plugin`: a library's control processor (plugin.h), with an instruction set, firmware and time of its
-// own.
+// Control processor of kind `plugin`: a library's processor (plugin.h) with its own instruction set, firmware and
+// timing.
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
 
-#include "models/endless.h"
+#include "models/control/processor.h"
 #include "models/plugin/foreign_initiator.h"
 #include "models/plugin/library.h"
-#include "models/processor.h"
+#include "models/sim/endless.h"
 
 namespace attnvp {
 
@@ -20,7 +20,7 @@ struct OfControl {
 
 class PluginProcessor : public Processor, public Endless, private Target {
  public:
-  PluginProcessor(sc_core::sc_module_name name, const Site& site)
+  PluginProcessor(sc_core::sc_module_name name, const ModuleContext& site)
       : Processor(name, site.context),
         plugin_(make_plugin<ProcessorPlugin>(library_of<OfControl>(site), told(site))),
         bus_("bus"),
@@ -44,8 +44,8 @@ class PluginProcessor : public Processor, public Endless, private Target {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles from its start to its end"};
 
  private:
-  PluginSite told(const Site& site) {
-    PluginSite told = plugin_site(site);
+  PluginContext told(const ModuleContext& site) {
+    PluginContext told = plugin_site(site);
     told.finished = [this] {
       if (std::exchange(finished_, true)) return;
       finish_cycle_ = ctx_.clock.ceil_cycles(sc_core::sc_time_stamp());
@@ -53,7 +53,7 @@ class PluginProcessor : public Processor, public Endless, private Target {
     };
     return told;
   }
-  // Accesses after the limit of cycles are refused, which ends the run.
+  // Accesses after the cycle limit are refused, which ends the run.
   bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
              const Response& response) override {
     if (ctx_.clock.now() - start_cycle_ < ctx_.cycle_limit.cycles()) return bus_.begin(port, payload, delay, response);
@@ -68,7 +68,7 @@ class PluginProcessor : public Processor, public Endless, private Target {
       is_starting_ = false;
       try {
         plugin_->start();
-      } catch (const sc_core::sc_unwind_exception&) {  // this process is being ended
+      } catch (const sc_core::sc_unwind_exception&) {  // this process is being terminated
         throw;
       } catch (...) {
         fault(FaultCode::kNone, 0, fmt::format("its plug-in threw an exception {} in start()", exception_text()));
@@ -87,7 +87,7 @@ class PluginProcessor : public Processor, public Endless, private Target {
 
 const bool kProcessorKind = add_kind(plugin_kind<OfControl, ProcessorPlugin, Processor>(
     "is a library's processor, with firmware of its own", {},
-    [](const Site& site) { return std::make_unique<PluginProcessor>(site.name, site); }));
+    [](const ModuleContext& site) { return std::make_unique<PluginProcessor>(site.name, site); }));
 
 }  // namespace
 

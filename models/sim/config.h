@@ -11,7 +11,7 @@ namespace attnvp {
 struct SimulationConfig {
   std::string run_ahead = "on";
   std::string protocol_check = "off";
-  std::uint64_t max_cycles = 0;  // of firmware (models/cycle_limit.h); 0: as the job needs. No key: --max-cycles
+  std::uint64_t max_cycles = 0;  // of firmware (models/sim/cycle_limit.h); 0: as the job needs. No key: --max-cycles
 
   static void describe(config::Keys<SimulationConfig>& key) {
     using namespace config;

@@ -41,13 +41,13 @@ void EventQueue::run_in_kernel() {
   if (next != nullptr) next->resumed.notify();
 }
 
-// Events of this time that are in the heap.
+// Runs an event of this time that is alone at the front, otherwise moves all events of this time to delta_.
 void EventQueue::run_at_this_time() {
   if (alone_in_front()) {  // the usual case
     Event& event = *heap_.front().event;
     event.place_ = Event::kNowhere;
     ++done_;
-    vacant_ = true;  // it stays in front: nothing is before it
+    vacant_ = true;  // stays at the front of the heap, before all other entries
     event.run();
     if (std::exchange(vacant_, false)) remove(0);
     return;
@@ -60,8 +60,8 @@ void EventQueue::run_at_this_time() {
   }
 }
 
-// Runs events until a thread's wait is over, and returns that thread. nullptr: the kernel has to go on first.
-// `self`: the thread that runs the queue; it is not in the heap.
+// Runs events until the wait of a thread ends, and returns that thread. nullptr: the kernel must run first. `self`: the
+// thread that runs the queue; it is not in the heap.
 EventQueue::Thread* EventQueue::run(Thread* self) {
   time_ = now_fs();
   running_ = true;
@@ -97,7 +97,7 @@ EventQueue::Thread* EventQueue::run(Thread* self) {
   return next;
 }
 
-// The next one whose wait is over. All events of this time have run.
+// Next thread whose wait has ended. All events of this time have run.
 EventQueue::Thread* EventQueue::thread_of_this_time(Thread* self) const {
   Thread* next = self != nullptr && self->until <= time_ ? self : nullptr;
   if (!heap_.empty() && heap_.front().time <= time_) {
@@ -136,7 +136,7 @@ EventQueue::Thread& EventQueue::this_thread() {
   return *last_;
 }
 
-// A thread that runs ahead runs the queue until its own wait is over. Where it is another thread's turn, that one does.
+// A thread that runs ahead runs the queue until its own wait ends; if another thread is next, that thread continues.
 void EventQueue::block(Thread& thread, std::uint64_t until_fs, Condition* condition) {
   thread.until = until_fs;
   thread.condition = condition;
@@ -158,7 +158,7 @@ void EventQueue::block(Thread& thread, std::uint64_t until_fs, Condition* condit
   sc_core::wait(thread.resumed);
 }
 
-// From here on the kernel resumes the queue.
+// From now on the kernel resumes the queue.
 void EventQueue::return_to_kernel() {
   is_ahead_ = false;
   if (!delta_.empty() || !ready_.empty()) {
@@ -183,7 +183,7 @@ EventQueue::RunAheadGuard::~RunAheadGuard() {
   event_queue_.return_to_kernel();
 }
 
-// Nothing of the queue runs while the kernel catches up with the thread: it comes first without run-ahead, too.
+// No event runs while the kernel catches up with the thread, which is also the order without run-ahead.
 EventQueue::KernelTimeGuard::KernelTimeGuard(EventQueue& event_queue)
     : event_queue_(event_queue), was_ahead_(std::exchange(event_queue.this_thread().runs_ahead, false)) {
   if (!was_ahead_) return;

@@ -1,13 +1,15 @@
-// The event queue of a platform: models schedule events on it, each a callback or a waiting process (process.h).
+// Event queue of a platform. Modules schedule events at absolute times in femtoseconds. An event is a callback or a
+// waiting process (process.h).
 //
 // The queue runs inside the SystemC kernel. It may run ahead of the kernel's time up to the next activity of a SystemC
-// process (temporal decoupling): a thread with a RunAheadGuard runs the queue while it waits, without the kernel.
-// Without run-ahead every event is executed at its own kernel time. Results are equal.
+// process (temporal decoupling). A thread with a RunAheadGuard runs the queue while it waits, without the kernel.
+// Without run-ahead every event is executed at its own kernel time. Results are equal. All calls come from the
+// simulation thread.
 //
-// Order at one time: events, in the order in which they were scheduled. After them the SystemC threads that wait
-// through the queue, one by one: first those that wait for this time, in the order in which they began to wait, then
-// those whose condition was notified, in the order of the notifications. Events that a thread schedules for this time
-// run before the next thread. Processes that wait through the kernel alone run before the threads of their time.
+// Order at one time: events run first, in the order in which they were scheduled. The SystemC threads that wait through
+// the queue follow one by one. Threads that wait for this time come first, in the order of their waits. Threads whose
+// condition was notified follow, in the order of the notifications. Events that a thread schedules for this time run
+// before the next thread. Processes that wait through the kernel alone run before the threads of their time.
 #pragma once
 
 #include <coroutine>
@@ -35,9 +37,9 @@ struct Callback {
 
 class EventQueue;
 
-// Notified at once, after all that is scheduled for this time, or at a time; as sc_event, at most one notification is
-// pending. It calls its callback, or resumes the one process that waits for it: `co_await event`. A notification that
-// no process waits for is lost.
+// An event is notified immediately, after all events of this time, or at a given time. As with sc_event, at most one
+// notification is pending. The event calls its callback or resumes the one process that waits for it (`co_await
+// event`). A notification without a callback and without a waiting process is lost.
 class Event {
  public:
   explicit Event(EventQueue& event_queue) : event_queue_(event_queue) {}
@@ -47,8 +49,8 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void notify() { run(); }  // within this call
-  void notify_delta();      // at this time, after all that is scheduled for it
-  // Replaces a pending notification. A time that is over is notify_delta(); UINT64_MAX is never.
+  void notify_delta();      // at this time, after all events already scheduled for it
+  // Replaces a pending notification. A past time acts as notify_delta(); UINT64_MAX cancels.
   void notify_at(std::uint64_t time_fs);
   void cancel();
   bool is_pending() const { return place_ != kNowhere; }
@@ -61,7 +63,6 @@ class Event {
     void await_resume() const noexcept {}
   };
   Awaiter operator co_await() { return {*this}; }
-  // Waits until a time.
   [[nodiscard]] Awaiter at(std::uint64_t time_fs) {
     notify_at(time_fs);
     return {*this};
@@ -79,8 +80,8 @@ class Event {
   EventQueue& event_queue_;
   Callback callback_;
   std::coroutine_handle<> waiter_ = nullptr;
-  std::size_t place_ = kNowhere;  // in the heap, or kDelta
-  std::uint64_t order_ = 0;       // of equal times the lower one is first; a thread's timer is after all events
+  std::size_t place_ = kNowhere;  // index in the heap, or kDelta
+  std::uint64_t order_ = 0;       // among equal times, the lower one is first; timers of threads follow all events
 };
 
 class Condition;
@@ -89,21 +90,21 @@ class EventQueue : public sc_core::sc_module {
  public:
   explicit EventQueue(sc_core::sc_module_name name);
 
-  // The platform's time.
+  // Platform time: the later of kernel time and the time of the last event.
   std::uint64_t now_fs() const {
     const std::uint64_t kernel = kernel_now();
     return kernel < time_ ? time_ : kernel;
   }
   std::uint64_t events_done() const { return done_; }
-  // Whether it runs ahead of the kernel; set before the first event.
+  // Must be set before the first event.
   void set_run_ahead(bool is_allowed) { allows_run_ahead_ = is_allowed; }
-  // A time beyond the kernel's last, 2^64 fs, was asked for: times after that are not to be trusted.
+  // Set when a time beyond the kernel's last one (2^64 fs) was requested; later times are invalid.
   mutable bool time_has_run_out = false;
 
-  // The rest is for SystemC threads. Blocks the calling thread until that time.
+  // The members below serve SystemC threads. wait_until() blocks the calling thread until `time_fs`.
   void wait_until(std::uint64_t time_fs);
-  // During its life the calling thread runs the queue while it waits, ahead of the kernel. It may wait through the
-  // queue only.
+  // While it exists, the calling thread runs the queue during its waits, ahead of the kernel. The thread must then wait
+  // through the queue only.
   class RunAheadGuard {
    public:
     explicit RunAheadGuard(EventQueue& event_queue);
@@ -114,7 +115,7 @@ class EventQueue : public sc_core::sc_module {
    private:
     EventQueue& event_queue_;
   };
-  // During its life the calling thread is not ahead of the kernel, and may wait through the kernel.
+  // While it exists, the calling thread is not ahead of the kernel and may wait through the kernel.
   class KernelTimeGuard {
    public:
     explicit KernelTimeGuard(EventQueue& event_queue);
@@ -126,7 +127,7 @@ class EventQueue : public sc_core::sc_module {
     EventQueue& event_queue_;
     const bool was_ahead_;
   };
-  // Notifies a SystemC event at the platform's time: now, or after a delay.
+  // Notifies a SystemC event at the platform time plus a delay.
   void notify(sc_core::sc_event& event, std::uint64_t after_fs = 0);
 
  private:
@@ -143,9 +144,9 @@ class EventQueue : public sc_core::sc_module {
         : process(its_process), timer(event_queue, Callback{nullptr, this}) {}
     const void* process;
     sc_core::sc_event resumed;
-    Event timer;                       // in the heap while another runs the queue; its order is that of the wait
-    std::uint64_t until = UINT64_MAX;  // it waits for this time,
-    Condition* condition = nullptr;    //   or for this condition
+    Event timer;                       // in the heap while another thread runs the queue; order: start of the wait
+    std::uint64_t until = UINT64_MAX;  // end of the wait,
+    Condition* condition = nullptr;    // or the condition that ends it
     bool runs_ahead = false;
   };
 
@@ -162,7 +163,7 @@ class EventQueue : public sc_core::sc_module {
   void return_to_kernel();
   void wake_at(std::uint64_t time_fs);
   void add_delta(Event& event);
-  // Threads are after all events of their time.
+  // Timers of threads are ordered after all events of their time.
   static constexpr std::uint64_t kThreads = std::uint64_t{1} << 63;
   static bool is_of_thread(const Entry& entry) { return entry.event->order_ >= kThreads; }
   bool alone_in_front() const {
@@ -183,29 +184,29 @@ class EventQueue : public sc_core::sc_module {
 
   const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
   std::uint64_t time_ = 0;            // of the last event
-  std::uint64_t limit_ = 0;           // no process that waits through the kernel has activity before
+  std::uint64_t limit_ = 0;           // earliest next activity of a process that waits through the kernel
   bool running_ = false;              // an event is executed,
-  bool is_ahead_ = false;             //   or a thread that runs ahead is: the kernel need not be asked
-  std::uint64_t woken_ = UINT64_MAX;  // the time for which the kernel was asked
+  bool is_ahead_ = false;             // or a thread runs ahead; the kernel is then not notified
+  std::uint64_t woken_ = UINT64_MAX;  // time of the pending kernel notification
   std::uint64_t scheduled_ = 0, done_ = 0;
   std::vector<Entry> heap_;
-  bool vacant_ = false;        // the first entry is executed, and leaves its place to the next that is scheduled
-  std::vector<Event*> delta_;  // from next_ on; nullptr: cancelled
+  bool vacant_ = false;        // the first entry is being executed; the next scheduled event may take its place
+  std::vector<Event*> delta_;  // entries before next_ are done; nullptr: cancelled
   std::size_t next_ = 0;
   bool allows_run_ahead_ = true;
-  std::deque<Thread*> ready_;                                         // their condition was notified
+  std::deque<Thread*> ready_;                                         // threads whose condition was notified
   std::unordered_map<const void*, std::unique_ptr<Thread>> threads_;  // by SystemC process
-  Thread* last_ = nullptr;                                            // that was looked up
+  Thread* last_ = nullptr;                                            // result of the last lookup
   sc_core::sc_event due_;
 };
 
-// A condition that SystemC threads wait for: `while (!condition) changed.wait();` on one side, change it and
-// `changed.notify()` on the other. Threads that wait go on after all that is scheduled for this time.
+// Condition that SystemC threads wait for: `while (!condition) changed.wait();`. The other side changes the state and
+// calls `changed.notify()`. Waiting threads resume after all events of this time.
 class Condition {
  public:
   explicit Condition(EventQueue& event_queue) : event_queue_(event_queue) {}
   void wait() { wait_until(UINT64_MAX); }
-  void wait_until(std::uint64_t time_fs);  // or that time
+  void wait_until(std::uint64_t time_fs);  // until notified or until `time_fs`
   void notify() {
     if (!waiting_.empty()) notify_all();
   }
@@ -215,7 +216,7 @@ class Condition {
   void notify_all();
 
   EventQueue& event_queue_;
-  std::vector<EventQueue::Thread*> waiting_;  // in the order in which they came
+  std::vector<EventQueue::Thread*> waiting_;  // in the order of the waits
 };
 
 inline void Event::notify_delta() {

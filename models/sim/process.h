@@ -1,4 +1,4 @@
-// Behaviour of a module as a sequential process: a coroutine that runs until it waits for an event or a time.
+// Sequential process of a module: a C++20 coroutine that runs until it waits for an event or a time.
 //
 //   sim::Process Stage::run() {
 //     for (;;) {
@@ -8,8 +8,8 @@
 //     }
 //   }
 //
-// A process starts when its function is called, and ends with the Process object. Its architectural state belongs into
-// members: the frame holds no more than where it waits.
+// A process starts when its function is called and ends with the Process object. Architectural state is in members of
+// the module; the coroutine frame holds no state beyond the current wait.
 #pragma once
 
 #include <coroutine>
@@ -26,7 +26,7 @@ class Process {
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() {}
-    void unhandled_exception() { throw; }  // to whoever notified what it waited for
+    void unhandled_exception() { throw; }  // to the caller of notify()
   };
 
   Process() = default;
@@ -44,7 +44,8 @@ class Process {
   std::coroutine_handle<promise_type> handle_ = nullptr;
 };
 
-// Counts releases: `co_await semaphore` takes one, and waits for it where there is none. One process waits.
+// Counting semaphore: `co_await semaphore` takes one count, after a release if there is none. At most one process
+// waits.
 class Semaphore {
  public:
   void release() {
@@ -64,7 +65,7 @@ class Semaphore {
   std::coroutine_handle<> waiter_ = nullptr;
 };
 
-// An operation that a process begins and something else ends, at once or later:
+// End of an operation that a process starts and another component completes, immediately or later:
 //   done.begin(); start(); co_await done.end();
 class Completion {
  public:

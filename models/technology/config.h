@@ -1,4 +1,4 @@
-// What the chip is made in, and what of it can be switched off: read by the models of energy and area.
+// Technology of the chip, gating and power limit. The energy and area models read it.
 #pragma once
 
 #include <cstdint>

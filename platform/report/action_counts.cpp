@@ -6,9 +6,9 @@
 
 namespace attnvp::report {
 
-std::string action_counts_yaml(const job::Result& result) {
-  // By the energy table's components, so that an ERT of the machine has them; in the module tree's order. Accelergy's
-  // calculator finds no energy for arguments that are an empty map.
+std::string action_counts_yaml(const job::RunResult& result) {
+  // Grouped by components of the energy table, so that an ERT of the machine has them; in module-tree order.
+  // Accelergy's calculator finds no energy for arguments that are an empty map.
   std::vector<std::string> components;
   std::map<std::string, std::map<std::string, std::uint64_t>> counts;
   for (const job::CounterValue& c : result.counters) {

@@ -1,14 +1,13 @@
-// How often each instance did what costs energy, in the form of Accelergy's action_counts.
+// Action counts of each instance, in the format of Accelergy's action_counts.
 #pragma once
 
 #include <string>
 
-#include "platform/job/job.h"
+#include "platform/run/job.h"
 
 namespace attnvp::report {
 
-// YAML: every module with an action by its name in the hierarchy. Counts times the ERT's entries are the
-// run's energy.
-std::string action_counts_yaml(const job::Result& result);
+// YAML: every module with actions, by its hierarchical name. Counts times the entries of the ERT give the run's energy.
+std::string action_counts_yaml(const job::RunResult& result);
 
 }  // namespace attnvp::report

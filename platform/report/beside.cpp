@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "platform/job/tiling.h"
 #include "platform/report/json.h"
 #include "platform/report/run_parts.h"
 #include "platform/report/table.h"
+#include "platform/run/tiling.h"
 
 namespace attnvp::report {
 
@@ -13,19 +13,19 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json energy_json(const job::Result& r) {
+ordered_json energy_json(const job::RunResult& r) {
   ordered_json j{{"total", r.total_energy_pj()}};
   for (const std::string& part : r.energy_parts()) j[part] = r.energy_pj(part);
   return j;
 }
 
-ordered_json counters_json(const job::Result& r) {
+ordered_json counters_json(const job::RunResult& r) {
   ordered_json j = ordered_json::object();
   for (const job::CounterValue& c : r.counters) j[c.module][c.name] = c.value;
   return j;
 }
 
-std::uint64_t dram_bytes(const job::Result& r, const char* counter) { return 2 * r.sum("dram", counter); }
+std::uint64_t dram_bytes(const job::RunResult& r, const char* counter) { return 2 * r.sum("dram", counter); }
 
 }  // namespace
 
@@ -38,13 +38,13 @@ std::string to_text(const job::SideBySide& run, const std::string& hardware) {
   }
   table.column("tiling", Table::Align::kLeft);
   for (const job::NeighbourResult& j : run.jobs) {
-    const job::Result& r = j.result;
-    table.row({r.network.name, j.clusters.text(), r.schedule.text, with_commas(r.cycles), with_commas(j.alone_cycles),
+    const job::RunResult& r = j.result;
+    table.row({r.network.name(), j.clusters.text(), r.schedule.text, with_commas(r.cycles), with_commas(j.alone_cycles),
                fmt::format("{:.2f}x", j.slowdown()), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
                percent(r.utilization.vec), with_prefix(static_cast<double>(j.dram_bytes()), "B"), percent(run.share(j)),
                with_prefix(r.total_energy_pj() * 1e-12, "J"), golden_text(r), job::tiling_line(r.schedule.tiling)});
   }
-  const job::Result& m = run.machine;
+  const job::RunResult& m = run.machine;
   std::string out = fmt::format("{}, side by side\n\n{}\n", hardware, table.text(text::line_width()));
   const double moved = static_cast<double>(dram_bytes(m, "read_words") + dram_bytes(m, "write_words"));
   out += fmt::format("together: {} cycles, {}, DRAM moves {} and is busy {} of the time; {} in all\n",
@@ -61,9 +61,9 @@ std::string to_json(const job::SideBySide& run, const std::string& hardware, con
   document["hardware"] = hardware;
   add_machine(document, parts.machine_hash, parts.overrides);
   for (const job::NeighbourResult& n : run.jobs) {
-    const job::Result& r = n.result;
+    const job::RunResult& r = n.result;
     ordered_json j{
-        {"network", r.network.name},
+        {"network", r.network.name()},
         {"clusters", {{"first", n.clusters.first}, {"count", n.clusters.count}}},
         {"dataflow", r.schedule.text},
         {"tiling", tiling_json(r.schedule)},
@@ -78,7 +78,7 @@ std::string to_json(const job::SideBySide& run, const std::string& hardware, con
         {"counters", counters_json(r)}};
     document["jobs"].push_back(std::move(j));
   }
-  const job::Result& m = run.machine;
+  const job::RunResult& m = run.machine;
   document["together"] = {
       {"cycles", run.cycles},
       {"frequency_hz", run.frequency_hz},

@@ -14,7 +14,7 @@ inline std::string csv_cell(const std::string& text) {
   return out + "\"";
 }
 
-// The shortest digits that read back to the same number.
+// Shortest digits that parse to the same number.
 inline std::string csv_number(double value) { return fmt::format("{}", value); }
 
 }  // namespace attnvp::report

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "platform/config/error.h"
-#include "platform/files/input.h"
-#include "platform/text/version.h"
+#include "platform/base/input.h"
+#include "platform/base/version.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::report {
 
@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 constexpr std::uint64_t kLargestFileBytes = std::uint64_t{2} << 30;
 constexpr int kDeepest = 100;  // levels; a run's JSON has five
 
-// How deep brackets and braces go, before anything is built of them.
+// Nesting depth of brackets and braces, before parsing.
 int depth_of(const std::string& text) {
   int depth = 0, deepest = 0;
   bool quoted = false;

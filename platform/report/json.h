@@ -1,4 +1,4 @@
-// JSON files: how every one of ours begins, and how those of others are read.
+// JSON files: common beginning of our files, and reader of given ones.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,19 +7,19 @@
 
 namespace attnvp::report {
 
-// An object with "schema", "version" and "command" to go on from.
+// An object with "schema", "version" and "command".
 nlohmann::ordered_json json_document();
 
-// "machine_hash" and "overrides", of --set key=value.
+// Adds "machine_hash" and "overrides" (key=value of --set).
 void add_machine(nlohmann::ordered_json& document, const std::string& hash, const std::vector<std::string>& overrides);
 
-// As all files have it: indented, with a newline at the end. What is no UTF-8 is replaced, not complained of.
+// Indented, with a newline at the end. Invalid UTF-8 is replaced.
 std::string json_text(const nlohmann::ordered_json& document);
 
-// On one line, fit to stand in a page's <script>.
+// On one line, escaped for a page's <script>.
 std::string json_for_html(const nlohmann::ordered_json& document);
 
-// Throws config::ConfigError: not a regular file, not JSON (with the byte), nested beyond reason.
+// Throws config::ConfigError: not a regular file, not JSON (with the byte), nested too deeply.
 nlohmann::ordered_json read_json(const std::string& path);
 
 }  // namespace attnvp::report

@@ -16,7 +16,7 @@ struct Range {
   double low = 0, high = 0;
 };
 
-Range range_of(const job::Result& r, const std::string& part) {
+Range range_of(const job::RunResult& r, const std::string& part) {
   Range range;
   for (const job::CounterValue& c : r.counters) {
     if (c.component.empty() || (!part.empty() && job::part_of(c.component) != part)) continue;
@@ -30,19 +30,19 @@ std::string joules(double pj) { return with_prefix(pj * 1e-12, "J"); }
 
 }  // namespace
 
-void add_power(nlohmann::ordered_json& document, const job::Result& r) {
+void add_power(nlohmann::ordered_json& document, const job::RunResult& r) {
   document["power_w"]["total"] = r.total_power_w();
   for (const std::string& part : r.energy_parts()) document["power_w"][part] = r.power_w(part);
   add_area(document, r);
 }
 
-void add_area(nlohmann::ordered_json& document, const job::Result& r) {
+void add_area(nlohmann::ordered_json& document, const job::RunResult& r) {
   document["area_mm2"]["total"] = r.floorplan.total_mm2();
   for (const auto& [part, mm2] : r.floorplan.parts) document["area_mm2"][part] = mm2;
   document["area_mm2"]["spare"] = r.floorplan.spare_mm2;
 }
 
-void add_energy_range(nlohmann::ordered_json& document, const job::Result& r) {
+void add_energy_range(nlohmann::ordered_json& document, const job::RunResult& r) {
   const auto add = [&](const std::string& name, const std::string& part) {
     const Range range = range_of(r, part);
     document["energy_range_pj"]["low"][name] = range.low;
@@ -52,7 +52,7 @@ void add_energy_range(nlohmann::ordered_json& document, const job::Result& r) {
   for (const std::string& part : r.energy_parts()) add(part, part);
 }
 
-std::string power_text(const job::Result& r) {
+std::string power_text(const job::RunResult& r) {
   const double watts = r.total_power_w();
   std::string out = fmt::format("{:<13}{}\n", "power", with_prefix(watts, "W"));
   out += fmt::format("{:<13}{:.3g} mm2\n", "area", r.floorplan.total_mm2());
@@ -63,12 +63,12 @@ std::string power_text(const job::Result& r) {
   return out;
 }
 
-std::string actions_text(const job::Result& r) {
+std::string actions_text(const job::RunResult& r) {
   struct Row {
     std::uint64_t count = 0;
     double pj = 0;
   };
-  constexpr std::size_t kByTheBit = 3;  // actions of memory without commands: reads, writes, what stands
+  constexpr std::size_t kByTheBit = 3;  // actions of memory without commands: reads, writes, time
   std::string out;
   for (const char* component : {"attnvp.dram", "attnvp.control"}) {
     std::map<std::string, Row> rows;
@@ -90,7 +90,7 @@ std::string actions_text(const job::Result& r) {
   return out;
 }
 
-std::string energy_range_text(const job::Result& r) {
+std::string energy_range_text(const job::RunResult& r) {
   Table table;
   table.column("energy", Table::Align::kLeft);
   for (const char* title : {"low", "spent", "high"}) table.column(title);
@@ -105,11 +105,11 @@ std::string energy_range_text(const job::Result& r) {
   return table.text(text::line_width()) + fmt::format("{:<13}{} to {}\n", "power", watts(all.low), watts(all.high));
 }
 
-Order energy_order(const job::Result& a, const job::Result& b) {
-  // By component and action: the difference is linear in each one's energy, so that its extremes are at the ends.
+Order energy_order(const job::RunResult& a, const job::RunResult& b) {
+  // By component and action: the difference is linear in each energy, so the ends of the ranges give its extremes.
   std::map<std::string, double> difference;
   std::map<std::string, Range> factors;
-  const auto add = [&](const job::Result& r, double sign) {
+  const auto add = [&](const job::RunResult& r, double sign) {
     for (const job::CounterValue& c : r.counters) {
       if (c.component.empty() || c.energy_pj <= 0) continue;
       const std::string key = c.component + " " + c.action;
@@ -129,10 +129,10 @@ Order energy_order(const job::Result& a, const job::Result& b) {
   return least > 0 ? Order::kMore : Order::kUndecided;
 }
 
-std::string ranking_text(const std::vector<job::Result>& results) {
-  std::vector<const job::Result*> order;
-  for (const job::Result& r : results) order.push_back(&r);
-  std::stable_sort(order.begin(), order.end(), [](const job::Result* a, const job::Result* b) {
+std::string ranking_text(const std::vector<job::RunResult>& results) {
+  std::vector<const job::RunResult*> order;
+  for (const job::RunResult& r : results) order.push_back(&r);
+  std::stable_sort(order.begin(), order.end(), [](const job::RunResult* a, const job::RunResult* b) {
     return a->total_energy_pj() < b->total_energy_pj();
   });
   Table table;
@@ -140,7 +140,7 @@ std::string ranking_text(const std::vector<job::Result>& results) {
   for (const char* title : {"low", "energy", "high"}) table.column(title);
   table.column("than the next", Table::Align::kLeft);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const job::Result& r = *order[i];
+    const job::RunResult& r = *order[i];
     const Range range = range_of(r, "");
     const bool last = i + 1 == order.size();
     table.row({r.schedule.text, joules(range.low), joules(r.total_energy_pj()), joules(range.high),

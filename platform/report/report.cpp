@@ -19,33 +19,46 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = 2;
 
-std::uint64_t read_bytes(const job::Result& r, const std::string& memory) {
+std::uint64_t read_bytes(const job::RunResult& r, const std::string& memory) {
   return r.sum(memory, "read_words") * kWordBytes;
 }
-std::uint64_t write_bytes(const job::Result& r, const std::string& memory) {
+std::uint64_t write_bytes(const job::RunResult& r, const std::string& memory) {
   return r.sum(memory, "write_words") * kWordBytes;
 }
 
-// Share of all workers' time in which they compute, if all tiles take as long.
-double occupancy(const job::Result& r) {
+// Share of time in which workers compute, if all tiles take equally long.
+double occupancy(const job::RunResult& r) {
   return static_cast<double>(r.statistic("partition.tiles")) /
          (static_cast<double>(r.statistic("partition.max")) * static_cast<double>(r.workers.size()));
 }
 
-// New tokens of all requests, by the attention of all layers.
-double tokens_per_second(const job::Result& r) {
-  const config::Network& n = r.network;
-  return static_cast<double>(n.query_elements() / n.heads / n.emb) / (r.seconds() * n.layers);
+// New tokens of all requests per second, if all layers take as long.
+double tokens_per_second(const job::RunResult& r) {
+  const workload::Attention& a = r.network.attention();
+  return static_cast<double>(a.query_elements() / a.heads / a.emb) / (r.seconds() * r.network.model.layers);
 }
 
 }  // namespace
 
-std::string golden_text(const job::Result& r) {
+std::string golden_text(const job::RunResult& r) {
   if (!r.golden_checked) return "not checked";
   return r.golden.passed ? "passed" : "FAILED";
 }
 
-nlohmann::ordered_json golden_json(const job::Result& r) {
+std::string resource_name(const std::string& resource) {
+  static const std::map<std::string, std::string> kNames = {{"mac", "MAC"},
+                                                            {"vec", "VEC"},
+                                                            {"dram", "DRAM"},
+                                                            {"l1_port", "L1 port"},
+                                                            {"l1_bank", "L1 bank"},
+                                                            {"l2", "L2"},
+                                                            {"control", "control processor"},
+                                                            {"dma", "DMA"},
+                                                            {"network", "network"}};
+  return kNames.at(resource);
+}
+
+nlohmann::ordered_json golden_json(const job::RunResult& r) {
   nlohmann::ordered_json j = {
       {"checked", r.golden_checked},
       {"passed", r.golden_checked ? nlohmann::ordered_json(r.golden.passed) : nlohmann::ordered_json()},
@@ -68,8 +81,8 @@ nlohmann::ordered_json tiling_json(const job::Schedule& schedule) {
   return j;
 }
 
-// Where the engines' time went: whatever is half a percent somewhere.
-Table time_table(const job::Result& r) {
+// Stall attribution; reasons below half a percent everywhere are omitted.
+Table time_table(const job::RunResult& r) {
   const std::pair<const char*, const char*> kinds[] = {
       {"mac", "MAC"}, {"vec", "VEC"}, {"dma", "DMA channels"}, {"control", "control"}};
   Table table;
@@ -98,16 +111,6 @@ Table time_table(const job::Result& r) {
 
 namespace {
 
-const std::map<std::string, std::string> kResources = {{"mac", "MAC"},
-                                                       {"vec", "VEC"},
-                                                       {"dram", "DRAM"},
-                                                       {"l1_port", "L1 port"},
-                                                       {"l1_bank", "L1 bank"},
-                                                       {"l2", "L2"},
-                                                       {"control", "control processor"},
-                                                       {"dma", "DMA"},
-                                                       {"network", "network"}};
-
 std::string settings_text(const job::Advice& a) {
   std::string text;
   for (const job::Advice::Setting& s : a.settings)
@@ -115,9 +118,9 @@ std::string settings_text(const job::Advice& a) {
   return text;
 }
 
-// What was measured: "tried vec.lanes=512 with the same tiling: 1.10x, +0.23 mm2".
+// Measured gain: "tried vec.lanes=512 with the same tiling: 1.10x, +0.23 mm2".
 std::string trial_text(const job::Advice& a) {
-  const job::Advice::Trial& trial = *a.tried;
+  const job::Advice::Measured& trial = *a.tried;
   std::string what = settings_text(a);
   if (a.same_tiling) what += " with the same tiling";
   if (!trial.tiling.empty()) what += (what.empty() ? "" : " with ") + trial.tiling;
@@ -126,13 +129,13 @@ std::string trial_text(const job::Advice& a) {
   return text;
 }
 
-// What an advice promises: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
+// Upper limit of a gain: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
 std::string promise(const job::Advice& a, const std::string& bound_by) {
   if (a.tried) return trial_text(a);
   std::string key;
   for (const job::Advice::Setting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
   if (!key.empty()) key += ")";
-  const std::string then = fmt::format("then {} {}binds", kResources.at(a.then), a.then == bound_by ? "still " : "");
+  const std::string then = fmt::format("then {} {}binds", resource_name(a.then), a.then == bound_by ? "still " : "");
   if (a.same_tiling) {
     return fmt::format("at {}{} and the same tiling at most {:.2f}x, {}", a.words, key, a.at_most, then);
   }
@@ -140,7 +143,7 @@ std::string promise(const job::Advice& a, const std::string& bound_by) {
 }
 
 std::string bound_sentence(const job::Bound& b) {
-  const std::string name = kResources.at(b.most.resource);
+  const std::string name = resource_name(b.most.resource);
   const double ragged = b.run_cycles > 0 ? b.ragged_cycles / b.run_cycles : 0;
   const std::string use = ragged < 0.005
                               ? percent(b.share()) + " busy"
@@ -173,9 +176,44 @@ nlohmann::ordered_json advice_json(const job::Bound& b) {
   return all;
 }
 
+nlohmann::ordered_json network_json(const workload::Workload& w) {
+  const workload::Extents e = w.extents();
+  nlohmann::ordered_json j = {{"name", w.name()}, {"batch", e.batch},   {"heads", e.heads},
+                              {"seq_q", e.seq_q}, {"seq_kv", e.seq_kv}, {"emb", e.emb}};
+  const auto add_types = [&] {
+    if (!w.is_typed()) return;
+    j["type"] = attnvp::name_of(w.type());
+    j["out"] = attnvp::name_of(w.out());
+  };
+  if (!w.is_attention()) {
+    add_types();
+    return j;
+  }
+  const workload::Attention& a = w.attention();
+  if (a.heads_of_kv() != a.heads) j["kv_heads"] = a.heads_of_kv();
+  if (a.ragged()) j["contexts"] = a.contexts;
+  if (a.mask.any()) {
+    j["mask"] = {{"causal", a.mask.causal != 0}, {"history", a.mask.history}, {"window", a.mask.window},
+                 {"sinks", a.mask.sinks},        {"prefix", a.mask.prefix},   {"visible_scores", a.visible_scores()}};
+    for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
+      if (kind.hides != nullptr && (a.mask.bits & kind.bit) != 0) j["mask"][kind.name] = true;
+    }
+  }
+  if (a.scale != 1) j["scale"] = a.scale;
+  if (a.soft_cap > 0) j["softcap"] = a.soft_cap;
+  if (a.value_emb > 0) j["value_emb"] = a.value_emb;
+  add_types();
+  if (w.model.layers > 1) j["layers"] = w.model.layers;
+  if (a.page > 0) j["page"] = a.page;
+  for (const workload::Request& q : a.requests) {
+    j["requests"].push_back({{"new_tokens", q.new_tokens}, {"cached_tokens", q.cached_tokens}});
+  }
+  return j;
+}
+
 }  // namespace
 
-std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
+std::string to_json(const job::RunResult& r, const std::string& hardware, const JsonParts& parts) {
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
@@ -183,38 +221,14 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
     add_machine(j, parts.machine_hash, parts.overrides);
     if (r.golden_checked) j["seed"] = parts.seed;
   }
-  j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
-                  {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
-  if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
-  if (r.network.ragged()) j["network"]["contexts"] = r.network.contexts;
-  const config::Network& net = r.network;
-  if (net.mask.any()) {
-    j["network"]["mask"] = {{"causal", net.mask.causal != 0}, {"history", net.mask.history},
-                            {"window", net.mask.window},      {"sinks", net.mask.sinks},
-                            {"prefix", net.mask.prefix},      {"visible_scores", net.visible_scores()}};
-    for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
-      if (kind.hides != nullptr && (net.mask.bits & kind.bit) != 0) j["network"]["mask"][kind.name] = true;
-    }
-  }
-  if (net.scale != 1) j["network"]["scale"] = net.scale;
-  if (net.soft_cap > 0) j["network"]["softcap"] = net.soft_cap;
-  if (net.value_emb > 0) j["network"]["value_emb"] = net.value_emb;
-  if (net.typed()) {
-    j["network"]["type"] = attnvp::name_of(net.type);
-    j["network"]["out"] = attnvp::name_of(net.out);
-  }
-  if (net.layers > 1) j["network"]["layers"] = net.layers;
-  if (net.page > 0) j["network"]["page"] = net.page;
-  for (const config::Request& q : net.requests) {
-    j["network"]["requests"].push_back({{"new_tokens", q.new_tokens}, {"cached_tokens", q.cached_tokens}});
-  }
+  j["network"] = network_json(r.network);
   j["dataflow"] = r.schedule.text;
   if (const ordered_json tiling = tiling_json(r.schedule); !tiling.empty()) j["tiling"] = tiling;
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
-  if (net.layers > 1) {
-    j["model"] = {{"seconds", r.seconds() * net.layers}, {"tokens_per_second", tokens_per_second(r)}};
+  if (const std::uint32_t layers = r.network.model.layers; layers > 1) {
+    j["model"] = {{"seconds", r.seconds() * layers}, {"tokens_per_second", tokens_per_second(r)}};
   }
   j["golden"] = golden_json(r);
   j["utilization"] = {
@@ -225,7 +239,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   }
   j["overwrites"] = {{"count", 0}, {"reload_bytes", 0}, {"k", 0}, {"v", 0}};
   for (const auto& [name, value] : r.statistics) {
-    if (name == "partition.splits" && value == 0) continue;  // not cut alike
+    if (name == "partition.splits" && value == 0) continue;  // no divided tiles
     ordered_json* at = &j;
     std::size_t from = 0;
     for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', from)) {
@@ -275,19 +289,21 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   return json_text(j);
 }
 
-std::string to_text(const job::Result& r, const std::string& hardware) {
+std::string to_text(const job::RunResult& r, const std::string& hardware) {
   std::string out;
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<13}{}\n", name, value);
   };
-  const config::Network& n = r.network;
   line("machine", hardware);
-  const std::string groups = n.heads_of_kv() == n.heads ? "" : fmt::format(" on {} of K and V", n.heads_of_kv());
-  line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", n.name, n.batch, n.heads, groups,
-                              n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
-  if (!n.rules().empty()) line("rules", n.rules().substr(1));
+  const workload::Extents e = r.network.extents();
+  const workload::Attention* const a = r.network.is_attention() ? &r.network.attention() : nullptr;
+  const bool grouped = a != nullptr && a->heads_of_kv() != a->heads;
+  const std::string groups = grouped ? fmt::format(" on {} of K and V", a->heads_of_kv()) : "";
+  line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", r.network.name(), e.batch, e.heads,
+                              groups, e.seq_q, a != nullptr && a->ragged() ? "up to " : "", e.seq_kv, e.emb));
+  if (const std::string rules = r.network.rules(); !rules.empty()) line("rules", rules.substr(1));
   line("dataflow", r.schedule.text);
-  line("tiling", job::tiling_line(r.schedule.tiling));
+  line("tiling", job::tiling_line(r.schedule.tiling) + "  (see `attnvp describe tiling`)");
   if (!r.workers.empty()) {
     line("partition",
          fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
@@ -296,9 +312,9 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
-  if (n.layers > 1) {
-    line("model", fmt::format("attention of {} layers {}, {:.5g} tokens a second", n.layers,
-                              with_prefix(r.seconds() * n.layers, "s"), tokens_per_second(r)));
+  if (const std::uint32_t layers = r.network.model.layers; layers > 1) {
+    line("model", fmt::format("attention of {} layers {}, {:.5g} tokens a second", layers,
+                              with_prefix(r.seconds() * layers, "s"), tokens_per_second(r)));
   }
   std::string golden = golden_text(r);
   if (r.golden_checked) {
@@ -360,32 +376,6 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
   return out + energy.text(text::line_width()) + actions_text(r) + "\n" + power_text(r);
-}
-
-ComparisonRow comparison_row(const job::Result& r) {
-  const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
-  return {{r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
-           percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
-           golden_text(r), fmt::format("{} {}", r.bound.most.resource, percent(r.bound.share())),
-           job::tiling_line(r.schedule.tiling)},
-          r.cycles};
-}
-
-std::string comparison(const std::vector<ComparisonRow>& rows) {
-  Table table;
-  table.column("dataflow", Table::Align::kLeft);
-  for (const char* title : {"cycles", "time", "MAC busy", "VEC busy", "DRAM traffic", "energy", "golden"}) {
-    table.column(title);
-  }
-  table.column("bound", Table::Align::kLeft);
-  table.column("tiling", Table::Align::kLeft);
-  if (!rows.empty()) table.column("cycles of " + rows.front().cells.front());
-  for (const ComparisonRow& row : rows) {
-    std::vector<std::string> cells = row.cells;
-    cells.push_back(fmt::format("{:.2f}x", static_cast<double>(row.cycles) / static_cast<double>(rows.front().cycles)));
-    table.row(cells);
-  }
-  return table.text(text::line_width());
 }
 
 }  // namespace attnvp::report

@@ -1,14 +1,14 @@
-// A run's result as JSON (the design's schema 1) and as text for people.
+// Report of a run's result, as JSON (schema 1) and as text.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "platform/job/job.h"
+#include "platform/run/job.h"
 
 namespace attnvp::report {
 
-// Another dataflow that `--dataflow auto` looked at.
+// Another dataflow that `--dataflow auto` considered.
 struct Alternative {
   std::string dataflow;
   double estimated_cycles = 0;
@@ -16,23 +16,16 @@ struct Alternative {
 };
 
 struct JsonParts {
-  std::string timeline;                  // where it is, seen from the JSON's folder; empty without one
-  bool energy_range = false;             // with the low and the high end of its range
-  std::vector<std::string> overrides{};  // of the machine: "key=value"
+  std::string timeline;                  // path relative to the JSON's folder; empty: none
+  bool energy_range = false;             // adds the low and high ends of the energy range
+  std::vector<std::string> overrides{};  // "key=value" of the machine
   std::string machine_hash{};            // config::machine_hash
-  std::uint64_t seed = 0;                // of the tensors, where they were made
-  std::vector<Alternative> beaten{};     // by the dataflow that was picked, best first,
-  double least_cycles = 0;               //   what any schedule takes at least; 0: nothing was picked
+  std::uint64_t seed = 0;                // of generated tensors
+  std::vector<Alternative> beaten{};     // dataflows not selected, best first
+  double least_cycles = 0;               // lower bound of any schedule; 0: nothing was selected
 };
-std::string to_json(const job::Result& result, const std::string& hardware, const JsonParts& parts = {});
-// Cycles, time, utilisation, how work was dealt, traffic, energy of one run.
-std::string to_text(const job::Result& result, const std::string& hardware);
-// One line a run, the last column relative to the first of them.
-struct ComparisonRow {
-  std::vector<std::string> cells;
-  std::uint64_t cycles = 0;
-};
-ComparisonRow comparison_row(const job::Result& result);
-std::string comparison(const std::vector<ComparisonRow>& rows);
+std::string to_json(const job::RunResult& result, const std::string& hardware, const JsonParts& parts = {});
+// Cycles, time, utilisation, distribution of work, traffic and energy of one run.
+std::string to_text(const job::RunResult& result, const std::string& hardware);
 
 }  // namespace attnvp::report

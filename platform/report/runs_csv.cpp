@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What the file says of itself, and what has no columns of its own.
+// Members about the file, and members without columns.
 constexpr const char* kLeftOut[] = {"schema", "version", "command", "simulation", "counters", "time"};
 
 class Columns {

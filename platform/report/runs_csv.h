@@ -1,4 +1,4 @@
-// Runs as a table, a row each.
+// Runs as a CSV table, one row each.
 #pragma once
 
 #include <string>
@@ -6,10 +6,8 @@
 
 namespace attnvp::report {
 
-// From the JSON reports of runs: every single value, in the order of the reports, under the names that sweeps' columns
-// have
-// ("energy_pj.total"); empty where a run has none. Lists, what each module counted and what each engine waited for are
-// left out.
+// Table of JSON reports: every scalar, in order of the reports, with the column names of sweeps ("energy_pj.total");
+// empty if a run lacks it. Lists, counters and stall attribution are omitted.
 std::string runs_csv(const std::vector<std::string>& reports);
 
 }  // namespace attnvp::report

@@ -18,9 +18,9 @@ void Table::row(std::vector<std::string> cells) { rows_.push_back(std::move(cell
 namespace {
 
 constexpr std::size_t kGap = 2;            // between columns
-constexpr std::size_t kLeastWrapped = 24;  // of a column
+constexpr std::size_t kLeastWrapped = 24;  // width of a column
 
-// At spaces; a word that is longer stays whole.
+// Wraps at spaces; long words are not divided.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines(1);
   for (std::size_t at = 0; at < text.size();) {
@@ -45,7 +45,7 @@ std::vector<Table::Part> Table::parts(std::size_t line_width) const {
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
-  const auto least = [&](std::size_t i) {  // how narrow a column may become
+  const auto least = [&](std::size_t i) {  // least width of a column
     return align_[i] == Align::kLeft ? std::min(width[i], std::max(kLeastWrapped, titles_[i].size())) : width[i];
   };
   std::vector<Part> parts(1);
@@ -58,7 +58,7 @@ std::vector<Table::Part> Table::parts(std::size_t line_width) const {
       taken = width[0];
       room = line_width - std::min(line_width, taken + kGap);
     }
-    // Text gives way; whatever follows it on the line leaves it as it is.
+    // Text columns shrink; later columns of the line keep their width.
     const std::size_t given = std::max(std::min(width[i], room), least(i));
     parts.back().columns.push_back(i);
     parts.back().widths.push_back(given);
@@ -101,6 +101,12 @@ std::string Table::text(std::size_t line_width) const {
   return out;
 }
 
+std::string paragraph(const std::string& text, std::size_t width) {
+  std::string out;
+  for (const std::string& line : wrapped(text, width)) out += line + "\n";
+  return out;
+}
+
 std::string with_commas(unsigned long long n) {
   std::string digits = std::to_string(n);
   for (std::size_t i = digits.size(); i > 3;) {
@@ -128,6 +134,11 @@ std::string with_prefix(double value, const char* unit) {
   }
   const int decimals = scaled >= 99.95 || scaled == 0 ? 0 : scaled >= 9.995 ? 1 : 2;
   return fmt::format("{:.{}f} {}{}", scaled, decimals, kPrefixes[index], unit);
+}
+
+std::string rate_text(double value) {
+  return value >= 99.95 ? with_commas(static_cast<unsigned long long>(std::llround(value)))
+                        : fmt::format("{:.3g}", value);
 }
 
 std::string upper(std::string name) {

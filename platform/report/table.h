@@ -1,12 +1,11 @@
-// The one table printer: columns as wide as they need to be, text left, numbers right.
-// On narrow lines text is wrapped, then the columns that do not fit follow below, each part beginning with the first
-// one.
+// Text table: minimal column widths, text left, numbers right. If the line is too narrow, text is wrapped; then
+// remaining columns follow below, each part beginning with the first column.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "platform/text/line_width.h"
+#include "platform/base/line_width.h"
 
 namespace attnvp::report {
 
@@ -19,7 +18,7 @@ class Table {
 
  private:
   using Cells = std::vector<std::string>;
-  struct Part {  // of the columns
+  struct Part {  // columns of one block
     std::vector<std::size_t> columns, widths;
   };
   std::vector<Part> parts(std::size_t line_width) const;
@@ -29,10 +28,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Text of one paragraph, broken at spaces into lines of at most `width` characters; ends with a line end.
+std::string paragraph(const std::string& text, std::size_t width);
 std::string with_commas(unsigned long long n);                // 1234567 -> "1,234,567"
 std::string counted(unsigned long long n, const char* noun);  // "1 job", "1,200 jobs"
 // Bytes, seconds or joules with a prefix and three significant digits: "1.57 MB", "210 us", "12.4 mJ".
 std::string with_prefix(double value, const char* unit);
+std::string rate_text(double value);  // 65790.2 -> "65,790", 12.345 -> "12.3"
 std::string upper(std::string name);  // "dram" -> "DRAM"
 std::string percent(double share);    // 0.998 -> "99.8%"
 

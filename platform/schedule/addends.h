@@ -1,4 +1,4 @@
-// A layer's bias as a tensor.
+// Address of a layer's bias tensor.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace attnvp::schedule {
 
-// Where firmware reads it (hal::Addends); 0: there is none.
+// Address from which firmware reads the bias (hal::Addends); 0: none.
 std::uint64_t addends_of(const Job& job);
 
 }  // namespace attnvp::schedule

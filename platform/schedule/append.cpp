@@ -22,7 +22,7 @@ std::vector<Bytes> appended(const Job& job) {
   const std::uint64_t bytes = hal::element_bytes(job.types.operand);
   const std::uint64_t k_stride = l.emb * bytes,
                       v_stride = (job.types.value_emb != 0 ? job.types.value_emb : l.emb) * bytes;
-  std::uint64_t before = 0;  // keys of the batches before, or their pages
+  std::uint64_t before = 0;  // keys of earlier batches, or their pages
   for (std::uint32_t b = 0; b < l.batch; ++b) {
     const std::uint32_t keys = l.ragged == 2 ? job.contexts[2 * b + 1] : l.seq_kv;
     const std::uint32_t count = l.ragged == 2 ? job.contexts[2 * b] : from.tokens;

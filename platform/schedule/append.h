@@ -1,4 +1,4 @@
-// Which rows of the cache firmware writes before attention (hal::kAppends): there the host leaves nothing.
+// Rows of the KV cache that firmware writes before attention (hal::kAppends); the host does not initialise them.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace attnvp::schedule {
 
-// Addresses [low, high).
+// Address range [low, high).
 struct Bytes {
   std::uint64_t low, high;
 };
-// Of K and V, in the order of addresses; empty: nothing is appended.
+// Appended rows of K and V, in order of addresses; empty: nothing is appended.
 std::vector<Bytes> appended(const Job& job);
-// Where new rows of K come from; 0: nowhere.
+// Address of the new rows of K; 0: none.
 hal::Append append_of(const Job& job);
 
 }  // namespace attnvp::schedule

@@ -2,27 +2,27 @@
 
 #include <algorithm>
 
-#include "models/cached_dram/config.h"
-#include "models/mac_engine/mac_rate.h"
-#include "models/vec_engine/row_ops.h"
+#include "models/engine/mac_engine/mac_rate.h"
+#include "models/engine/vec_engine/row_ops.h"
+#include "models/memory/cached_dram/config.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::schedule {
 
 namespace {
 
-// Multiply-accumulates of all arrays in a cycle.
+// Multiply-accumulates of all arrays per cycle.
 double macs_per_cycle(const MachineConfig& m, hal::ElementType type) {
   return m.sum_of_cores([&](const CoreConfig& c) {
     return 1.0 * c.mac.rows * c.mac.columns * static_cast<double>(mac_rate(c.mac, type));
   });
 }
 
-// Cycles of all VEC engines together, each of which takes `lane_cycles` of its lanes for an element.
+// Cycles of all VEC engines together; each needs `lane_cycles` lane-cycles for an element.
 template <class LaneCycles>
 double vec_cycles(const MachineConfig& m, double elements, const LaneCycles& lane_cycles) {
   if (m.has_equal_cores()) return elements * lane_cycles(m.core(0)) / m.vec_lanes();
-  double rate = 0;  // elements in a cycle
+  double rate = 0;  // elements per cycle
   for (std::uint32_t k = 0; k < m.cores; ++k) {
     const CoreConfig core = m.core(k);
     const double each = lane_cycles(core);
@@ -32,11 +32,11 @@ double vec_cycles(const MachineConfig& m, double elements, const LaneCycles& lan
   return elements / rate;
 }
 
-// Lane-cycles that softmax of a score takes of a core's VEC engine, each row in the cheaper way: whole, or in one pass,
-// which leaves a quotient for each element of O (models/vec_engine/row_ops.h). As a quotient is shared by a row's
-// scores, of no score it is less than of one of the longest row there can be.
+// Least lane-cycles of a core's VEC engine for the softmax of a score. Each row takes the cheaper method: whole, or one
+// pass with a division for each element of O (models/engine/vec_engine/row_ops.h). The division is shared by the scores
+// of a row, so the longest row gives the bound.
 double least_lane_cycles(const Job& job, const CoreConfig& m, std::uint32_t value_emb) {
-  if ((job.block.flags & hal::kPlain) != 0 || m.mac.resident_tiles > 0) return 0;  // the arrays can take it
+  if ((job.block.flags & hal::kPlain) != 0 || m.mac.resident_tiles > 0) return 0;  // the arrays can compute it
   std::uint32_t longest = std::max(job.block.layer.seq_kv, 1U);
   for (const std::uint32_t keys : job.contexts) longest = std::max(longest, keys);
   const double quotients = 1.0 * m.vec.div_lane_cycles * value_emb / longest;
@@ -53,7 +53,7 @@ LayerDemand product_demand(const Job& job, const MachineConfig& m) {
   return {bus_cycles(m, in, out), macs / macs_per_cycle(m, job.types.operand), 0, macs};
 }
 
-// Rows that are read, worked on and written: what is read beside them is left out.
+// Rows that are read, processed and written; other operands are left out.
 LayerDemand row_demand(const Job& job, const MachineConfig& m, bool is_softmax) {
   const hal::Layer& l = job.block.layer;
   const double elements = 1.0 * l.batch * l.heads * l.seq_q * l.seq_kv;
@@ -66,7 +66,7 @@ LayerDemand row_demand(const Job& job, const MachineConfig& m, bool is_softmax) 
 
 double bus_cycles(const MachineConfig& m, double in, double out) {
   double seconds = (in + out) / m.dram.bytes_per_second;
-  if (m.dram.policy == "cached") {  // nobody waits for what is written, nor, where it is warm, for DRAM
+  if (m.dram.policy == "cached") {  // writes are not waited for, nor DRAM if the cache is warm
     const auto& cache = m.own<CacheConfig>();
     const double fastest = std::max(m.dram.bytes_per_second, cache.bytes_per_second);
     seconds = (cache.warm ? in / fastest : in / m.dram.bytes_per_second) + out / fastest;

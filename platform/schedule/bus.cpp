@@ -17,7 +17,7 @@ T value_of(const void* data) {
   return value;
 }
 
-// A part of an object that lies at `base`.
+// Copies a part of an object that lies at `base`.
 template <typename T>
 bool copy_from(const T& object, std::uint64_t base, std::uint64_t address, void* data, std::size_t bytes) {
   if (address < base || address + bytes > base + sizeof object) return false;
@@ -43,7 +43,7 @@ const Job::Table* Job::table_at(std::uint64_t address) const {
   return nullptr;
 }
 
-// With a map of blocks, or padding, those that those leave.
+// With a block mask or padding: their visible scores.
 double Job::scores() const {
   if (rules.mask.by_key()) {
     const Table *map = table_at(hal::kMapAddress), *valid = table_at(hal::kContextsAddress);
@@ -83,7 +83,7 @@ double Job::query_rows() const {
 }
 
 double Job::key_rows() const {
-  if (rules.mask.by_key()) return 1;  // at least
+  if (rules.mask.by_key()) return 1;  // lower bound
   const hal::Layer& l = block.layer;
   double rows = 0;
   for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
@@ -150,7 +150,7 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
     std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.pages.data()) + offset, bytes);
     return true;
   }
-  std::memset(data, 0, bytes);  // queue levels, engine states: empty and idle
+  std::memset(data, 0, bytes);  // queue levels and engine states: empty and idle
   Queue queue;
   std::uint64_t within = 0;
   if (address < hal::cluster_base(cluster_)) return true;
@@ -171,7 +171,7 @@ bool Bus::write(std::uint64_t address, const void* data, std::size_t bytes) {
     return true;
   }
   const std::uint64_t base = hal::cluster_base(cluster_);
-  if (address < base || address >= base + hal::kClusterStride) return true;  // the mailbox's other words
+  if (address < base || address >= base + hal::kClusterStride) return true;  // other words of the mailbox
   return write_control(address - base, data, bytes);
 }
 
@@ -198,7 +198,7 @@ bool Bus::write_control(std::uint64_t offset, const void* data, std::size_t byte
 }
 
 namespace {
-// As engines take it: nothing is behind its length. `copy`: where there was something.
+// Descriptor as an engine reads it: zeros beyond its length. `copy`: storage if bytes were written there.
 const hal::Descriptor& built(const hal::Descriptor& building, std::size_t written, hal::Descriptor& copy) {
   const std::size_t length = std::min<std::size_t>(building.length, sizeof building);
   if (written <= length) return building;

@@ -1,6 +1,5 @@
-// The bus of a machine that is not simulated: firmware runs against it at once, and whoever reads the command stream is
-// told of every command, in the program's order. Nothing takes time here, queues are never full, and whatever has been
-// put into a queue is done when firmware asks.
+// Untimed bus model: runs firmware immediately and reports every command to a Reader, in program order. Queues are
+// never full, and commands are complete when firmware polls for them.
 #pragma once
 
 #include <cstdint>
@@ -9,45 +8,45 @@
 
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/job.h"
-#include "models/control_processor/cpu.h"
+#include "models/control/control_processor/cpu.h"
 
 namespace attnvp::schedule {
 
 class FirmwareImage;
-// Firmware of a cluster, run at once against a bus.
+// Runs a cluster's firmware immediately against a bus.
 using FirmwareRun = std::function<void(hal::Cpu& cpu, std::uint32_t cluster)>;
 
-// A job as the host leaves it in the mailbox, and the firmware that does it.
+// Job as written by the host to the mailbox, and the firmware that executes it.
 struct Job {
-  const FirmwareImage* image = nullptr;  // whose dataflow it has; nullptr: the compiled firmware
-  FirmwareRun firmware;                  // none: the compiled one
+  const FirmwareImage* image = nullptr;  // contains the dataflow; nullptr: the compiled firmware
+  FirmwareRun firmware;                  // empty: the compiled firmware
   hal::JobBlock block{};
   hal::Scratch scratch{};                       // DRAM behind the tensors
-  std::vector<std::uint32_t> contexts;          // keys of each batch, where they differ
-  hal::Rules rules{{}, hal::kUnitScale, 1, 0};  // where the block's flags say so
-  std::vector<std::uint32_t> pages;             // of the cache, where it has them
+  std::vector<std::uint32_t> contexts;          // keys of each batch, if they differ
+  hal::Rules rules{{}, hal::kUnitScale, 1, 0};  // if the block's flags say so
+  std::vector<std::uint32_t> pages;             // of the cache, if it is paged
   hal::Types types{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
-  std::vector<hal::HeadScales> scales;  // of every head, where the types say so
-  struct Table {                        // further words of the mailbox, where the block's flags say so
+  std::vector<hal::HeadScales> scales;  // of every head, if the types say so
+  struct Table {                        // further words of the mailbox, if the block's flags say so
     std::uint64_t address;
     std::vector<std::uint32_t> words;
     std::uint64_t end() const { return address + words.size() * sizeof(std::uint32_t); }
   };
   std::vector<Table> tables;
   const Table* table_at(std::uint64_t address) const;
-  double scores() const;      // of the layer, that no mask hides
+  double scores() const;      // unmasked scores of the layer
   double query_rows() const;  // of all batches and heads of K and V
-  double key_rows() const;    // likewise, that some query attends to
+  double key_rows() const;    // rows of all batches and heads that some query attends to
 };
 
 using hal::Unit;
-// A command queue of a cluster: of a core's engine, or a DMA channel's.
+// A command queue of a cluster, of a core's engine or a DMA channel.
 struct Queue {
   Unit unit = Unit::kMac;
   std::uint32_t index = 0;
 };
 
-// Whether there is one at that place of a cluster's control window, and where within its registers the place is.
+// Whether the offset in a cluster's control window belongs to a queue; `within`: offset in its registers.
 bool queue_at(std::uint64_t offset, Queue& queue, std::uint64_t& within);
 
 class Reader {
@@ -56,11 +55,11 @@ class Reader {
   virtual void replace(const Queue& queue, const hal::Descriptor& descriptor) { command(queue, descriptor); }
   virtual void give(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // by the processor
   virtual void take(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // the processor waits
-  virtual void allocated(std::uint64_t /*bytes*/) {}                       // L1 that firmware holds now
-  virtual void tagged(std::uint32_t /*tag*/) {}  // before that: what the difference is for (hal::kL1TagShift)
-  virtual std::uint32_t level(const Queue& /*queue*/) { return 0; }  // descriptors waiting, as firmware is to be told
-  virtual void access(std::uint64_t /*bytes*/) {}                    // of any kind, before what it is for is told
-  virtual bool enough() const { return false; }  // the rest of the stream is not wanted: firmware is stopped
+  virtual void allocated(std::uint64_t /*bytes*/) {}                       // L1 bytes held by firmware
+  virtual void tagged(std::uint32_t /*tag*/) {}  // called before allocated(): purpose of the change (hal::kL1TagShift)
+  virtual std::uint32_t level(const Queue& /*queue*/) { return 0; }  // descriptors in the queue, returned to firmware
+  virtual void access(std::uint64_t /*bytes*/) {}                    // any access, before its specific call
+  virtual bool enough() const { return false; }  // true stops the firmware: the rest of the stream is not needed
 
  protected:
   ~Reader() = default;
@@ -77,7 +76,7 @@ class Bus final : public hal::Cpu {
   struct QueueState {
     hal::Descriptor building{};
     std::uint32_t pushed = 0;
-    std::size_t written = 0;  // of `building`: there is nothing behind
+    std::size_t written = 0;  // bytes of `building`; the rest is 0
   };
   QueueState& state(const Queue& queue);
   bool write_control(std::uint64_t offset, const void* data, std::size_t bytes);
@@ -90,7 +89,7 @@ class Bus final : public hal::Cpu {
   std::vector<QueueState> queues_;
 };
 
-// Runs the job's firmware for one cluster; what it answered.
+// Runs the job's firmware for one cluster; returns its answer.
 hal::JobResult read_stream(const Job& job, std::uint32_t cluster, Reader& reader);
 
 }  // namespace attnvp::schedule

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/dma_controller/transfer.h"
+#include "models/engine/dma_controller/transfer.h"
 #include "platform/schedule/planners.h"
 
 namespace attnvp::schedule {
@@ -56,8 +56,8 @@ class Counter final : public Reader {
   }
 
   Counts& counts_;
-  std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
-  std::vector<VecPlanner> vec_;  // of each core, or of equal ones
+  std::vector<MacPlanner> mac_;  // one for each core: tiles stay in an array between commands
+  std::vector<VecPlanner> vec_;  // one for each core, or one if cores are equal
 };
 
 }  // namespace

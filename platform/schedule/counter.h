@@ -1,12 +1,12 @@
-// What a schedule moves and computes, counted from its command stream without running it: the models' own counts of
-// each command, summed. They equal the simulation's counters exactly.
+// Traffic and work of a schedule, counted from its command stream without simulation. Uses the models' own counts of
+// each command; the sums equal the simulation's counters exactly.
 #pragma once
 
 #include <cstdint>
 
-#include "models/mac_engine/mac_plan.h"
+#include "models/engine/mac_engine/mac_plan.h"
+#include "models/engine/vec_engine/vec_plan.h"
 #include "models/machine.h"
-#include "models/vec_engine/vec_plan.h"
 #include "platform/schedule/bus.h"
 
 namespace attnvp::schedule {
@@ -16,17 +16,16 @@ struct Traffic {  // bytes
 };
 
 struct Counts {
-  std::uint64_t commands = 0;  // of all queues, those that only wait and signal included
+  std::uint64_t commands = 0;  // of all queues, including those that only wait and signal
   Traffic dram, l2, l1, l0;
-  std::uint64_t l1_peak_bytes = 0;  // of the cluster that holds most
+  std::uint64_t l1_peak_bytes = 0;  // of the cluster with the most
   MacWork mac;
   VecWork vec;
-  std::uint64_t mac_cycles = 0, vec_cycles = 0;  // that the units need, all engines together
-  std::uint64_t refused = 0;                     // commands that their engine would not take
-  hal::Status status = hal::Status::kDone;       // of the cluster that failed, if one did
+  std::uint64_t mac_cycles = 0, vec_cycles = 0;  // busy cycles of all units together
+  std::uint64_t refused = 0;                     // commands that their engine refuses
+  hal::Status status = hal::Status::kDone;       // of the first cluster that failed
 };
 
-// All clusters.
 Counts count(const Job& job, const MachineConfig& machine);
 
 }  // namespace attnvp::schedule

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/dma_controller/transfer.h"
+#include "models/engine/dma_controller/transfer.h"
 #include "platform/schedule/bound.h"
 #include "platform/schedule/planners.h"
 
@@ -31,7 +31,7 @@ std::uint64_t hash_of(const hal::Descriptor& d) {
   return hash;
 }
 
-// What a schedule's commands take of each engine and of DRAM.
+// Demand of a schedule's commands on each engine and on DRAM.
 class DemandReader final : public Reader {
  public:
   explicit DemandReader(const MachineConfig& m)
@@ -63,15 +63,13 @@ class DemandReader final : public Reader {
   }
   double busiest() const { return static_cast<double>(busiest_); }
 
-  double most_cycles = std::numeric_limits<double>::infinity();  // of one engine
+  double most_cycles = std::numeric_limits<double>::infinity();  // limit for one engine
   double most_dram_bytes = std::numeric_limits<double>::infinity();
   std::uint64_t digest = 0, commands = 0;
   double dram_bytes = 0;
-  bool deals = false;  // by queues' levels
+  bool deals = false;  // distributes work by queue levels
 
-  const std::vector<std::uint64_t>& busy() const {
-    return busy_;
-  }  // MAC and VEC of one core after the other, in cycles
+  const std::vector<std::uint64_t>& busy() const { return busy_; }  // MAC and VEC of each core in turn, in cycles
 
  private:
   void copy(const hal::Descriptor& d) {
@@ -80,7 +78,7 @@ class DemandReader final : public Reader {
     dram_bytes += static_cast<double>(copy_bytes(d)) * ((in_dram(0) && !forwarded ? 1 : 0) + (in_dram(1) ? 1 : 0));
   }
 
-  // By the command's shape, where that is all it depends on.
+  // Cached by the command's shape if the cycles depend on nothing else.
   std::uint64_t cycles_of(bool is_mac, std::uint32_t core, const hal::Descriptor& d) {
     if (!by_shape_ && (is_mac || vec_.size() > 1)) return planned(is_mac, core, d);
     hal::Descriptor shape = d;
@@ -100,14 +98,14 @@ class DemandReader final : public Reader {
   }
 
   bool by_shape_;
-  std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
-  std::vector<VecPlanner> vec_;  // of each core, or of equal ones
+  std::vector<MacPlanner> mac_;  // one for each core: tiles stay in an array between commands
+  std::vector<VecPlanner> vec_;  // one for each core, or one if cores are equal
   std::vector<std::uint64_t> busy_;
   std::uint64_t busiest_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> cycles_;
 };
 
-// Hands the commands on to several.
+// Forwards the commands to several readers.
 class Several final : public Reader {
  public:
   explicit Several(std::vector<DemandReader>& readers) : readers_(readers) {}
@@ -125,7 +123,7 @@ class Several final : public Reader {
 StreamDemand stream_demand(const Job& job, const MachineConfig& machine, double most_cycles) {
   StreamDemand demand;
   demand.cycles = layer_demand(job, machine).cycles();
-  // A cache or a network that joins reads may serve what DRAM is not asked for.
+  // A cache, or a network that merges reads, may reduce DRAM reads.
   const bool from_dram = machine.dram.policy == "fixed" && machine.interconnect.kind == "ideal";
   const double bytes_per_cycle = machine.dram.bytes_per_second / machine.clock_hz;
   DemandReader reader(machine);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/dma_controller/transfer.h"
+#include "models/engine/dma_controller/transfer.h"
 
 namespace attnvp::schedule {
 

@@ -1,5 +1,5 @@
-// For programs that choose tiles: recordings of some 100 KiB each are kept for a millisecond, and giving their pages
-// back to the system and taking them again would be a fifth of the choice's time.
+// malloc settings for programs that choose tiles. Recordings of about 100 KiB live for a millisecond; returning their
+// pages to the system each time takes a fifth of the time.
 #pragma once
 
 #include <malloc.h>

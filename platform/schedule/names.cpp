@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
-#include "models/trace/operation.h"
+#include "models/sim/trace/operation.h"
 #include "platform/schedule/addends.h"
 #include "platform/schedule/append.h"
 

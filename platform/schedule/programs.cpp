@@ -10,10 +10,10 @@
 
 #include "firmware/riscv/declaration.h"
 #include "firmware/runtime/boot.h"
-#include "models/cycle_limit.h"
-#include "models/riscv/call_stack.h"
-#include "models/riscv_processor/program.h"
-#include "models/riscv_processor/untimed.h"
+#include "models/control/riscv/call_stack.h"
+#include "models/control/riscv_processor/program.h"
+#include "models/control/riscv_processor/untimed.h"
+#include "models/sim/cycle_limit.h"
 
 namespace attnvp::schedule {
 
@@ -22,7 +22,7 @@ namespace {
 using firmware::Dataflow;
 using firmware::Parameter;
 
-// An ELF file's dataflows, as the compiled-in ones are: structs that point to each other.
+// Dataflows of an ELF file, rebuilt as linked structs like the compiled ones.
 class Program final : public FirmwareImage {
  public:
   explicit Program(std::shared_ptr<const riscv::ElfFile> file) : FirmwareImage(true), file_(std::move(file)) {
@@ -135,7 +135,7 @@ class Program final : public FirmwareImage {
     Dataflow& made = dataflows_.emplace_back();
     made.name = required(d.name);
     made.description = required(d.description);
-    made.run = nullptr;  // it is no code of this host
+    made.run = nullptr;  // no code of this host
     made.parameters = parameters.data();
     made.options = options(d.options);
     made.statistics = statistics(d.statistics);
@@ -145,7 +145,7 @@ class Program final : public FirmwareImage {
   }
 
   std::shared_ptr<const riscv::ElfFile> file_;
-  // What is pointed to stays where it is.
+  // Containers with stable addresses.
   std::deque<std::string> texts_;
   std::deque<Parameter> parameters_;
   std::deque<std::vector<const Parameter*>> lists_;
@@ -199,7 +199,7 @@ const FirmwareImage& compiled_firmware() {
 const FirmwareImage& firmware_of(const MachineConfig& machine) {
   const auto& config = machine.own<RiscvConfig>();
   if (machine.control.cpu != "riscv" || config.firmware == RiscvConfig::kShipped) return compiled_firmware();
-  static std::map<std::shared_ptr<const riscv::ElfFile>, const Program> read;  // all that there were
+  static std::map<std::shared_ptr<const riscv::ElfFile>, const Program> read;  // all programs read so far
   std::shared_ptr<const riscv::ElfFile> file = riscv::open_program(config);
   return read.try_emplace(file, file).first->second;
 }

@@ -1,5 +1,5 @@
-// Firmware and its dataflows: the one compiled into this program, or a program in an ELF file, which tells of itself in
-// a section. Readers of command streams run whichever a job has.
+// Firmware images and their dataflows: the firmware compiled into this program, or an ELF file that describes its
+// dataflows in a section. Readers of command streams run either.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "firmware/runtime/dataflow.h"
-#include "models/control_processor/cpu.h"
+#include "models/control/control_processor/cpu.h"
 #include "models/machine.h"
 #include "platform/schedule/bus.h"
 
@@ -20,19 +20,19 @@ class CallStack;
 
 namespace attnvp::schedule {
 
-// An image does not change, and lives as long as the process.
+// An image is immutable and lives as long as the process.
 class FirmwareImage {
  public:
   FirmwareImage(const FirmwareImage&) = delete;
   FirmwareImage& operator=(const FirmwareImage&) = delete;
   const std::vector<const firmware::Dataflow*>& dataflows() const { return dataflows_; }
-  // Those that do a whole layer, with softmax or as a chain of two matmuls; or one step of it, of these traits
-  // (kOneStep, kRowStep): what hal::RowStep says, softmax, or, without it, a matmul.
+  // Dataflows for a whole layer, with softmax or as a chain of two matrix products. `step` (kOneStep, kRowStep):
+  // dataflows for one step: the one in hal::RowStep, a softmax, or without softmax a matrix product.
   std::vector<const firmware::Dataflow*> dataflows_for(bool softmax, unsigned step = 0) const;
-  const firmware::Dataflow* find(const std::string& name) const;  // nullptr: there is none
-  // Every parameter that some dataflow has, once by name.
+  const firmware::Dataflow* find(const std::string& name) const;  // nullptr: unknown
+  // Parameters of all dataflows, one entry a name.
   const std::vector<const firmware::Parameter*>& parameters() const { return parameters_; }
-  bool is_program() const { return is_program_; }  // in an ELF file
+  bool is_program() const { return is_program_; }  // an ELF file
 
  protected:
   explicit FirmwareImage(bool is_program) : is_program_(is_program) {}
@@ -46,8 +46,8 @@ class FirmwareImage {
 };
 
 const FirmwareImage& compiled_firmware();
-// What a machine's control processors run: the program of its key control.firmware, where they are of kind riscv.
-// Throws riscv::ElfError for a file that is none, or tells nothing of itself.
+// Firmware of a machine's control processors: the program of key control.firmware for kind riscv. Throws
+// riscv::ElfError for an invalid file or one without description.
 const FirmwareImage& firmware_of(const MachineConfig& machine);
 
 // Dataflows of the compiled firmware.
@@ -55,30 +55,30 @@ inline std::vector<const firmware::Dataflow*> dataflows_for(bool softmax) {
   return compiled_firmware().dataflows_for(softmax);
 }
 inline const firmware::Dataflow* find_dataflow(const std::string& name) { return compiled_firmware().find(name); }
-// Those of the dataflow, and of the values that its parameters have; 0: still open.
+// Traits of the dataflow and of the values of its parameters; 0: open.
 unsigned traits_of(const firmware::Dataflow& dataflow, const std::vector<std::uint32_t>& words);
 
-// The largest value of a parameter that makes sense for the layer.
+// Largest value of a parameter that is useful for the layer.
 std::uint32_t largest(const firmware::Parameter& parameter, const Job& job);
 
-// Runs a cluster's firmware against a bus, at once; a program on the harts of that machine. Throws riscv::ProgramError
-// where it cannot go on. `calls`: is told of the program's calls.
+// Runs a cluster's firmware untimed against a bus; an ELF program runs on the machine's harts. Throws
+// riscv::ProgramError if the program fails. `calls` receives the program's calls.
 FirmwareRun untimed(const FirmwareImage& image, const MachineConfig& machine, riscv::CallStack* calls = nullptr);
-// The dataflow that a job names; nullptr: its firmware has none of that name.
+// Dataflow that a job names; nullptr: unknown in its firmware.
 const firmware::Dataflow* dataflow_of(const Job& job);
-// The job's firmware, likewise.
+// Runs the job's firmware untimed against a bus.
 void run_firmware(const Job& job, hal::Cpu& cpu, std::uint32_t cluster);
 
-// Where the firmware of a job is, if it is a program in an ELF file.
+// Program counter of a job's firmware as source lines, for firmware in an ELF file.
 class ProgramCalls {
  public:
   ProgramCalls(const Job& job, const MachineConfig& machine);
   ~ProgramCalls();
   ProgramCalls(const ProgramCalls&) = delete;
   ProgramCalls& operator=(const ProgramCalls&) = delete;
-  bool any() const;                        // it is one
-  const Job& job() const { return job_; }  // whose runs are followed
-  // Where it is at this access of its bus: source lines, innermost first; inlined code has those of its callers, too.
+  bool any() const;                        // the firmware is an ELF file
+  const Job& job() const { return job_; }  // job whose runs are followed
+  // Source lines at the current bus access, innermost first; inlined code includes the lines of its callers.
   std::vector<std::string> lines() const;
 
  private:

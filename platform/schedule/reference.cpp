@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
-#include "models/trace/operation.h"
+#include "models/sim/trace/operation.h"
 
 namespace attnvp::schedule {
 

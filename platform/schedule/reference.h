@@ -1,5 +1,5 @@
-// The reference of commands as Markdown, from the tables of operations, flags, element types and kinds of masks
-// (firmware/hal): docs/reference/commands.md, which a test keeps equal, and `attnvp describe commands`.
+// Generator of the command reference in Markdown, from the tables of operations, flags, element types and masks
+// (firmware/hal). Output of `attnvp describe commands` and docs/reference/commands.md; a test keeps them equal.
 #pragma once
 
 #include <string>

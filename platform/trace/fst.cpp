@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::trace {
 
@@ -41,12 +41,12 @@ std::string fst_from_vcd(const std::string& vcd) {
   const TemporaryFolder folder;
   const std::string in = folder.file("in.vcd"), out = folder.file("out.fst");
   {
-    // An FST file has a date; without one in its source it would be today's.
+    // An FST file has a date; without one in the VCD it would be the current date.
     std::ofstream file(in, std::ios::binary);
     file << "$date\nnone\n$end\n" << vcd;
     if (!file.flush()) throw config::ConfigError(fmt::format("{} cannot be written: is the disk full?", in));
   }
-  // The paths are our own: nothing in them needs quoting but what TMPDIR may hold.
+  // Paths need no quoting except for the contents of TMPDIR.
   setenv("ATTNVP_FST_IN", in.c_str(), 1);
   setenv("ATTNVP_FST_OUT", out.c_str(), 1);
   const int status = std::system("exec vcd2fst -v \"$ATTNVP_FST_IN\" -f \"$ATTNVP_FST_OUT\" >/dev/null 2>&1");

@@ -14,7 +14,7 @@ namespace attnvp::trace {
 
 namespace {
 
-// What a reader looks for, in colour: work is green to blue, waiting is warm, nothing is dark.
+// Colours of states: work is green to blue, waiting is warm, idle is dark.
 const std::map<std::string, std::pair<const char*, const char*>> kLook = {
     // name -> colour, text
     {"idle", {"gray15", " "}},
@@ -54,7 +54,7 @@ const std::map<std::string, std::pair<const char*, const char*>> kLook = {
 
 enum Format : unsigned {
   kDecimal = 0x24,
-  kNumber = 0x4000'2024,  // a decimal that may not be there; the upper bit is ours
+  kNumber = 0x4000'2024,  // a decimal that may be unavailable; the upper bit is private
   kNames = 0x2024,
   kHex = 0x22,
   kBit = 0x28,
@@ -68,7 +68,7 @@ struct Row {
   Format format;
   Colour colour;
 };
-// What is shown of a scope, in this order; a name that is not there is left out.
+// Signals shown for a scope, in order; missing names are skipped.
 const std::vector<Row> kEngine = {
     {"operation", kNames, kNormal},  {"finding", kNumber, kOrange},      {"head", kNumber, kYellow},
     {"row_block", kNumber, kYellow}, {"state", kNames, kNormal},         {"fetch_state", kNames, kNormal},
@@ -85,7 +85,7 @@ const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kS
 const Row kRate = {"bytes_per_cycle", kCurve, kViolet};
 const std::vector<Row> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};
 const std::vector<Row> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal, kIndigo}};
-// The VEC engine's RTL: its streams, and where a row is.
+// RTL of the VEC engine: streams and row progress.
 const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, kNormal},
                                {"in_ready", kBit, kNormal},  {"cmd_length", kDecimal, kYellow},
                                {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
@@ -146,12 +146,12 @@ class SaveFile {
 
   void header() {
     line(fmt::format("[dumpfile] \"/{}\"", view_.vcd));
-    // With this, GTKWave takes the other files to be beside this one.
+    // Makes GTKWave look for the other files beside this one.
     line("[savefile] \"/view.gtkw\"");
     line(fmt::format("[timestart] {}", view_.begin));
     line("[size] 1500 1000");
     line("[pos] -1 -1");
-    // GTKWave's zoom is about 200 pixels; the window's waves are some 1200 wide.
+    // GTKWave's zoom refers to about 200 pixels; the window's waves are about 1200 wide.
     const double fs_per_frame = static_cast<double>(std::max<std::uint64_t>(view_.end - view_.begin, 1)) * 200 / 1150;
     const auto at = [](std::uint64_t time) { return time == UINT64_MAX ? std::string("-1") : std::to_string(time); };
     std::string markers = fmt::format("*{:.6f} {} {}", -std::log2(fs_per_frame), at(view_.marker), at(view_.marker));
@@ -163,7 +163,7 @@ class SaveFile {
     line("[sst_expanded] 0");
   }
 
-  // Modules that this file knows nothing of: every signal, by its kind; states first.
+  // Unknown modules: all signals by kind, states first.
   void plain() {
     for (const bool states : {true, false}) {
       for (const std::string& scope : scopes_) by_kind(scope, states, scope.substr(scope.find('.') + 1) + " ");
@@ -178,7 +178,7 @@ class SaveFile {
     }
   }
 
-  // Such modules beside ones it knows: the platform's own, and a cluster's.
+  // Unknown modules of the platform and of a cluster.
   void others(const std::string& module) {
     const auto there = ids_.find(module);
     if (there == ids_.end()) return;
@@ -191,7 +191,7 @@ class SaveFile {
     });
   }
 
-  // Who does what, at a glance: one row per engine, DMA channel and DRAM bus.
+  // Overview: one row per engine, DMA channel and DRAM bus.
   void overview() {
     const std::string root = scopes_.empty() ? std::string() : scopes_.front().substr(0, scopes_.front().find('.'));
     note(root, {"cycle", kDecimal, kBlue}, "cycle");
@@ -203,7 +203,7 @@ class SaveFile {
         if (scope.find(part) == std::string::npos || it == ids_[scope].end()) continue;
         std::string title = scope.substr(scope.find('.') + 1);
         if (single_cluster_ && title.compare(0, 9, "cluster0.") == 0) title = title.substr(9);
-        std::replace(title.begin(), title.end(), '.', ' ');  // GTKWave would show what follows the last dot
+        std::replace(title.begin(), title.end(), '.', ' ');  // GTKWave shows only the part after the last dot
         row(it->second, {name, kNames, kNormal}, title);
       }
     };
@@ -270,7 +270,7 @@ class SaveFile {
     });
   }
 
-  // Of an engine that has its datapath in RTL.
+  // Signals of an engine with RTL datapath.
   void rtl(const std::string& engine) {
     group("rtl", true, [&] {
       rows(engine + ".rtl", kRtl, "");
@@ -294,7 +294,7 @@ class SaveFile {
     line("-" + title);
   }
 
-  // The rows of a scope, in a group of their own where a title is given.
+  // Rows of a scope, in a group if a title is given.
   void rows(const std::string& scope, const std::vector<Row>& rows, const std::string& title, bool open = true) {
     const auto there = ids_.find(scope);
     if (there == ids_.end()) return;
@@ -314,7 +314,7 @@ class SaveFile {
     }
   }
 
-  // What is known after the run, where it is.
+  // Shows a signal that was added after the run, if present.
   void note(const std::string& scope, const Row& r, const std::string& title) {
     if (const std::string reference = vcd_.noted(scope, r.name); !reference.empty()) row(reference, r, title);
   }
@@ -329,7 +329,7 @@ class SaveFile {
     if (r.colour != kNormal) line(fmt::format("[color] {}", static_cast<int>(r.colour)));
     line(title.empty() ? reference : fmt::format("+{{{}}} {}", title, reference));
     if (r.format != kSteps && r.format != kCurve) return;
-    line("@20000");  // the height of a curve: more lines
+    line("@20000");  // height of an analog curve, in lines
     line("-");
   }
 
@@ -339,7 +339,7 @@ class SaveFile {
   std::map<std::string, std::map<std::string, std::uint32_t>> ids_;
   std::set<std::uint32_t> shown_;
   bool single_cluster_ = true;
-  bool few_ = true;  // cores: their groups are open
+  bool few_ = true;  // few cores: their groups are open
   std::string out_;
 };
 

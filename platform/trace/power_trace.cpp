@@ -4,14 +4,14 @@
 #include <cmath>
 #include <string_view>
 
-#include "platform/job/counters.h"
+#include "platform/run/results/counters.h"
 
 namespace attnvp::trace {
 
 namespace {
 
 constexpr double kWattsOfPjPerFs = 1000;
-constexpr std::size_t kMostCells = std::size_t{1} << 21;  // of all series; then windows become longer
+constexpr std::size_t kMostCells = std::size_t{1} << 21;  // of all series; beyond it windows are doubled
 constexpr std::uint64_t kLongest = UINT64_MAX / 4;
 constexpr double kRounding = 1e-10;  // of sums of parts
 
@@ -49,11 +49,11 @@ void PowerTrace::add_module(Module& module, std::size_t series, const config::En
   };
   for (const Counter* counter : module.counters()) {
     const attnvp::Action& action = counter->action();
-    // What the table lacks is an error only if it happens; the job says so then.
+    // An action without energy is an error only if it occurs; the job reports it.
     if (action.component == nullptr || !energy.has(action.component, action.name)) continue;
     add_term(*counter, energy.pj(action.component, action.name, module.size_bytes()));
   }
-  // Cycles in which an engine was switched off are told once they are over.
+  // Cycles of power gating are reported at their end.
   const TechnologyConfig& technology = platform_.machine().technology;
   double spared = 0;
   for (const job::Standing& s : job::standing_of(module, energy)) {
@@ -77,7 +77,7 @@ void PowerTrace::add_module(Module& module, std::size_t series, const config::En
   }
 }
 
-// Requests are counted at once, and what they move passes at the pace of memories and control buses.
+// Requests are counted at once; their data passes at the rate of memories and control buses.
 double PowerTrace::most_per_fs(const Counter& counter) const {
   const MachineConfig& m = platform_.machine();
   const std::string_view component = counter.action().component == nullptr ? "" : counter.action().component;
@@ -116,7 +116,7 @@ void PowerTrace::accessed_l0(const Module& engine, double read_words, double wri
   done(*l0->second.write, write_words, from_fs, to_fs);
 }
 
-// No interval is shorter than a cycle.
+// An interval is at least one cycle.
 void PowerTrace::add(std::size_t series, double pj, std::uint64_t from, std::uint64_t to) {
   if (pj == 0) return;
   to = std::max(to, from + platform_.context().clock.period_fs());
@@ -190,13 +190,13 @@ void PowerTrace::end() {
     i.from = std::min(i.from, end_ - 1);
     place(i);
   }
-  // An odd byte that counts as a word, and what an aborted run has counted and not done.
+  // Remainders: an odd byte counted as a word, and counted work of an aborted run.
   for (const Term& term : terms_) {
     const auto counted = static_cast<double>(term.counter->value());
     const double rest = term.tells ? counted - term.told : term.to_come;
     if (std::abs(rest) > kRounding * counted) place({term.series, rest * term.pj, 0, end_});
   }
-  place({windows_.size() - 1, 0, 0, end_});  // up to the end there are windows
+  place({windows_.size() - 1, 0, 0, end_});  // extends the windows to the end
   const auto cycles = static_cast<double>(now() / platform_.context().clock.period_fs());
   for (const Standing& s : standing_) place({s.series, s.pj_per_cycle * cycles, 0, end_});
   std::size_t windows = 0;

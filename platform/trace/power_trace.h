@@ -1,5 +1,5 @@
-// Energy and power over time. Modules tell when the work was done that they count (models/trace/activity.h); what is
-// not told was done between two samples. Energies lie in windows of equal length, whose means are the power.
+// Energy and power over time. Modules report when counted work is done (models/sim/trace/activity.h); unreported work
+// is spread between two samples. Energies are summed in windows of equal length; power is the mean over a window.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "models/trace/activity.h"
-#include "platform/config/energy.h"
-#include "platform/elaboration/platform.h"
+#include "models/sim/trace/activity.h"
+#include "platform/machine/energy.h"
+#include "platform/run/platform.h"
 
 namespace attnvp::trace {
 
 class PowerTrace : public Activity {
  public:
-  // Of the run's time, what is shown; fs since the run's begin.
+  // Part of the run that is shown, in fs since its start.
   struct Cut {
     std::uint64_t from = 0, to = UINT64_MAX;
   };
-  // `wanted` selects modules; energy of the others is in the platform's alone.
+  // `wanted` selects modules; energy of other modules is only in the platform's total.
   PowerTrace(Platform& platform, const config::EnergyTable& energy,
              const std::function<bool(const std::string& module)>& wanted, std::uint64_t window_fs, Cut cut);
 
@@ -29,38 +29,38 @@ class PowerTrace : public Activity {
   void will_tell(const Counter& counter) override;
   void accessed_l0(const Module& engine, double read_words, double write_words, std::uint64_t from_fs,
                    std::uint64_t to_fs) override;
-  // What was counted since the last sample and nobody tells was done since then.
+  // Adds the counts since the last sample that are not reported.
   void sample();
-  void end();  // of the run: now
+  void end();  // at the end of the run
 
-  // Paths of the modules, the platform's last.
+  // Paths of the modules; the last series is the platform.
   const std::vector<std::string>& series() const { return scopes_; }
-  // The begin of a window, in order of time; the last one is the end, without power.
+  // Start of a window, in order of time; the last point is the end, without power.
   struct Point {
     std::uint64_t from_fs;
     double pj_before, watts;
   };
   std::vector<Point> points(std::size_t series) const;
-  // In order of time, where power changes.
+  // Visits the windows in which power changes, in order of time.
   void for_each_window(const std::function<void(std::uint64_t from_fs, std::size_t series, double watts)>& visit) const;
 
  private:
   struct Term {
     const Counter* counter;
     std::size_t series;
-    double pj;           // of one
-    double most_per_fs;  // of what nobody tells; 0: any
-    double told = 0;     // amount
-    bool tells = false;  // or will
+    double pj;           // of one count
+    double most_per_fs;  // rate of unreported counts; 0: no limit
+    double told = 0;     // reported amount
+    bool tells = false;  // reports, now or later
     std::uint64_t seen = 0;
-    double to_come = 0;  // counted before it was done
+    double to_come = 0;  // counted before it is done
   };
   struct Interval {
     std::size_t series;
     double pj;
     std::uint64_t from, to;
   };
-  // What stands whatever is done.
+  // Energy by the cycle, independent of activity.
   struct Standing {
     std::size_t series;
     double pj_per_cycle;
@@ -79,7 +79,7 @@ class PowerTrace : public Activity {
   Platform& platform_;
   std::uint64_t origin_fs_, window_fs_;
   Cut cut_;
-  std::uint64_t end_ = 0;  // of the run, once it is known
+  std::uint64_t end_ = 0;  // of the run; set by end()
   std::vector<std::string> scopes_;
   std::vector<Term> terms_;
   std::unordered_map<const Counter*, std::size_t> term_of_;
@@ -87,12 +87,12 @@ class PowerTrace : public Activity {
     const Counter* read = nullptr;
     const Counter* write = nullptr;
   };
-  std::unordered_map<const Module*, L0> l0_of_;  // an engine's
+  std::unordered_map<const Module*, L0> l0_of_;  // of an engine
   std::vector<Standing> standing_;
-  std::vector<Interval> to_come_;  // not over yet
+  std::vector<Interval> to_come_;  // not yet over
   std::uint64_t sampled_ = 0;
   std::vector<double> before_;                // pJ before the cut, by series
-  std::vector<std::vector<double>> windows_;  // pJ, by series; the last is at first that of modules that are not shown
+  std::vector<std::vector<double>> windows_;  // pJ by series; the last: modules not shown (until end)
   std::size_t most_windows_;
 };
 

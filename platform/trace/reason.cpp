@@ -6,7 +6,7 @@ namespace {
 
 const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial results", "bias"};
 
-std::string producer(const Cause& cause) {
+std::string producer(const StallReason& cause) {
   if (cause.by == kLoadOperation) {
     if (cause.tag == kTagOfL2) return "data from L2";
     return std::string(kTensors[cause.tag]) + " from DRAM";
@@ -19,20 +19,20 @@ std::string producer(const Cause& cause) {
 
 }  // namespace
 
-std::string reason(const Cause& cause) {
+std::string reason(const StallReason& cause) {
   switch (cause.kind) {
-    case Cause::kProcessor:
+    case StallReason::kProcessor:
       return "processor";
-    case Cause::kFill:
+    case StallReason::kFill:
       return "fill";
-    case Cause::kDrain:
+    case StallReason::kDrain:
       return "drain";
-    case Cause::kOperand:
+    case StallReason::kOperand:
       return producer(cause);
-    case Cause::kSpace:
+    case StallReason::kSpace:
       return "space";
-    case Cause::kOrder:
-    case Cause::kPending:
+    case StallReason::kOrder:
+    case StallReason::kPending:
       break;
   }
   return "order";

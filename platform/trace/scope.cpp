@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
 
-#include "platform/config/error.h"
-#include "platform/config/words.h"
+#include "platform/machine/error.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::trace {
 

@@ -1,4 +1,4 @@
-// Which modules a trace shows.
+// Selection of modules in a trace.
 #pragma once
 
 #include <functional>
@@ -7,12 +7,12 @@
 
 namespace attnvp::trace {
 
-// A pattern is a run of path components, each with * and ? as in a shell: "cluster0.core1", "mac", "core*.vec",
-// "attnvp.dram". A module is shown when its path, or the path of a module above it, holds the run.
+// A pattern is a sequence of path components, each with shell wildcards * and ?: "cluster0.core1", "mac", "core*.vec",
+// "attnvp.dram". It selects modules whose path, or the path of a module above, contains the sequence.
 bool in_scope(const std::string& pattern, const std::string& path);
 
-// A filter for all of them, everything when there are none. Throws config::ConfigError for one that shows none of the
-// modules.
+// Filter for any of the patterns; without patterns it accepts everything. Throws config::ConfigError for a pattern that
+// selects no module.
 std::function<bool(const std::string& path)> scope_filter(const std::vector<std::string>& patterns,
                                                           const std::vector<std::string>& modules);
 

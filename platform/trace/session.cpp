@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "firmware/hal/registers.h"
-#include "models/trace/operation.h"
+#include "models/sim/trace/operation.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/scope.h"
 #include "platform/trace/surfer.h"
@@ -15,13 +15,13 @@ namespace attnvp::trace {
 
 namespace {
 constexpr std::size_t kFewEngines = 4;
-constexpr std::uint64_t kFirstPvs = 12;  // as long as so many of the first PV is what a view shows first
-constexpr std::uint64_t kMarks = 16;     // of the ruler in that sight, about
+constexpr std::uint64_t kFirstPvs = 12;  // length of the initial view, in durations of the first P.V product
+constexpr std::uint64_t kMarks = 16;     // approximate number of ruler marks in that view
 constexpr std::uint64_t kMostMarks = 20'000;
-constexpr unsigned kCycleBits = 64;  // the same in every run, for saved views
+constexpr unsigned kCycleBits = 64;  // constant, for saved views
 
 unsigned bits_of(std::uint64_t value) {
-  unsigned bits = 2;  // a vector, whatever the value
+  unsigned bits = 2;  // a vector for any value
   while (bits < 64 && value >> bits != 0) ++bits;
   return bits;
 }
@@ -108,7 +108,7 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     recorder_->add(*first_pv_);
     for (const char* kind : {"mac", "vec"}) {
       auto working = std::make_unique<Working>(*recorder_, kind);
-      if (working->engines() <= kFewEngines) continue;  // a reader counts them
+      if (working->engines() <= kFewEngines) continue;  // few engines need no count
       recorder_->add(*working);
       working_.emplace_back(fmt::format("{}_working", kind), std::move(working));
     }
@@ -117,13 +117,13 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     timeline_ = std::make_unique<TimelineSignals>(*recorder_, period);
     recorder_->add(*timeline_);
   }
-  journal_ = std::make_unique<Journal>();
+  journal_ = std::make_unique<CommandTrace>();
   journal_->activity = power_.get();
   platform.context().journal = journal_.get();
   recorder_->start();
 }
 
-// Energy spent so far and the power of every window, per module and in all: only now is it known when it was spent.
+// Adds energy and power of every window, by module and total; they are known only after the run.
 void Session::add_power() {
   power_->end();
   for (std::size_t s = 0; s < power_->series().size(); ++s) {
@@ -160,13 +160,13 @@ void Session::end() {
   recorded_ = true;
 }
 
-// What each engine's descriptors waited for: known when the token is there, shown from when the wait began.
+// Adds stall reasons of each engine's descriptors, known when the token arrives, from the start of the wait.
 void Session::add_waits() {
   const std::map<std::size_t, std::string> reasons = wait_reasons(*journal_, platform_->context().givers);
   const std::uint64_t period = platform_->context().clock.period_fs();
   std::map<std::string, std::vector<VcdWriter::Note>> notes;
   for (std::size_t i = 0; i < journal_->entries().size(); ++i) {
-    const Journal::Entry& e = journal_->entries()[i];
+    const CommandTrace::Entry& e = journal_->entries()[i];
     const std::uint64_t ready = std::min(e.ready, cycles_);
     if (e.fetched >= ready || !wanted_(e.track)) continue;
     const auto reason = reasons.find(i);
@@ -178,17 +178,17 @@ void Session::add_waits() {
   for (auto& [track, list] : notes) vcd_->annotate(track, "waits_for", std::move(list));
 }
 
-// From when the command is taken up until its result is there; the first finding of a command, one command at a time.
+// Marks a command from its start to its result; the first finding of a command, one command at a time.
 void Session::mark(const std::vector<Mark>& marks) {
   if (!recorded_) return;
-  constexpr unsigned kFindingBits = 32;  // the same in every run, for saved views
+  constexpr unsigned kFindingBits = 32;  // constant, for saved views
   std::map<std::pair<std::string, std::uint64_t>, const Mark*> of;
   for (const Mark& m : marks) of.try_emplace({m.track, m.number}, &m);
   const std::uint64_t period = platform_->context().clock.period_fs();
   std::map<std::string, std::uint64_t> numbers;
   std::map<std::string, std::vector<VcdWriter::Note>> notes;
   for (std::size_t i = 0; i < journal_->entries().size(); ++i) {
-    const Journal::Entry& e = journal_->entries()[i];
+    const CommandTrace::Entry& e = journal_->entries()[i];
     const auto known = of.find({e.track, ++numbers[e.track]});
     if (known == of.end() || !wanted_(e.track)) continue;
     marks_[i] = known->second->text;
@@ -201,7 +201,7 @@ void Session::mark(const std::vector<Mark>& marks) {
   for (auto& [track, list] : notes) vcd_->annotate(track, "finding", std::move(list), kFindingBits);
 }
 
-// A ruler in cycles, and how many engines work where they are many.
+// Adds a ruler in cycles, and the number of busy engines if there are many.
 void Session::add_overview() {
   const std::uint64_t period = platform_->context().clock.period_fs();
   const auto [from, to] = first_sight();
@@ -225,7 +225,7 @@ void Session::add_overview() {
   }
 }
 
-// Around the first PV, so that operations can be read; everything where there is none, or where that is not much more.
+// Initial view around the first P.V product; everything if there is none or the run is not much longer.
 std::pair<std::uint64_t, std::uint64_t> Session::first_sight() const {
   const std::uint64_t first = vcd_->first_time(), last = vcd_->last_time();
   const std::uint64_t time = first_pv_->time(), until = first_pv_->until();

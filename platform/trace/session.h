@@ -1,6 +1,5 @@
-// What one run records for people to look at: a waveform (VCD with GTKWave's save file and names) and a timeline.
-// The job begins and ends it; what it recorded can be had afterwards, also when the run ended in a fault or a deadlock,
-// as long as the platform exists.
+// Trace session of a run: a waveform (VCD with GTKWave's save file and names) and a timeline. The job begins and ends
+// it. Results are available afterwards while the platform exists, also after a fault or a deadlock.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "models/trace/journal.h"
-#include "models/trace/recorder.h"
-#include "models/trace/vcd.h"
-#include "platform/config/energy.h"
-#include "platform/elaboration/platform.h"
+#include "models/sim/trace/command_trace.h"
+#include "models/sim/trace/recorder.h"
+#include "models/sim/trace/vcd.h"
+#include "platform/machine/energy.h"
+#include "platform/run/platform.h"
 #include "platform/trace/power_trace.h"
 #include "platform/trace/timeline.h"
 
@@ -21,11 +20,11 @@ namespace attnvp::trace {
 
 struct Request {
   bool waveform = false, timeline = false;
-  std::vector<std::string> scopes;  // platform/trace/scope.h; none: everything
+  std::vector<std::string> scopes;  // platform/trace/scope.h; empty: everything
   std::uint64_t from_cycle = 0, to_cycle = UINT64_MAX;
 };
 
-// The first moment at which some MAC engine computes A.B, and until when: O begins.
+// First time at which a MAC engine computes A.B, the first part of O, and its end.
 class FirstPv : public TraceListener {
  public:
   static constexpr std::uint64_t kNever = UINT64_MAX;
@@ -42,7 +41,7 @@ class FirstPv : public TraceListener {
   std::uint64_t time_ = kNever, until_ = kNever;
 };
 
-// How many engines of a kind work, over time.
+// Number of busy engines of a kind, over time.
 class Working : public TraceListener {
  public:
   Working(const Recorder& recorder, const std::string& kind);  // "mac"
@@ -58,11 +57,11 @@ class Working : public TraceListener {
   std::vector<VcdWriter::Note> notes_;
 };
 
-// Something to be seen at a command: the `number`-th, from 1, of an engine or a DMA channel.
+// A mark at a command: the `number`-th (from 1) of an engine or a DMA channel.
 struct Mark {
   std::string track;  // "attnvp.cluster0.core0.mac"
   std::uint64_t number;
-  std::uint64_t finding;  // which one, from 1
+  std::uint64_t finding;  // number of the finding, from 1
   std::string text;
 };
 
@@ -72,16 +71,16 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Before and after the simulation. begin() throws config::ConfigError for a scope that is not there.
+  // Call before and after the simulation. begin() throws config::ConfigError for a scope that selects nothing.
   void begin(Platform& platform, const config::EnergyTable& energy);
   void end();
 
-  void mark(const std::vector<Mark>& marks);  // of what was recorded
+  void mark(const std::vector<Mark>& marks);  // adds marks to the recorded commands
 
   bool recorded() const { return recorded_; }  // there is something to write
   std::string vcd() const { return vcd_->text(); }
   std::string names() const;  // GTKWave's translate filter
-  // Views for GTKWave and Surfer, given the names of the files beside them.
+  // Views for GTKWave and Surfer; arguments are names of files beside them.
   std::string gtkw(const std::string& vcd, const std::string& names, const std::string& idle) const;
   std::string sucl(const std::string& vcd) const;
   std::string timeline() const;
@@ -89,7 +88,7 @@ class Session {
  private:
   void add_waits();
   void add_overview();
-  std::pair<std::uint64_t, std::uint64_t> first_sight() const;  // from, to; fs
+  std::pair<std::uint64_t, std::uint64_t> first_sight() const;  // initial view: from, to; fs
   void add_power();
 
   Request request_;
@@ -98,15 +97,15 @@ class Session {
   std::uint64_t start_fs_ = 0, cycles_ = 0;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<PowerTrace> power_;
-  std::vector<std::uint32_t> energy_ids_, power_ids_;  // late signals of each of its series
+  std::vector<std::uint32_t> energy_ids_, power_ids_;  // late signals of each power series
   std::unique_ptr<EnumCodes> codes_;
   std::unique_ptr<VcdWriter> vcd_;
   std::unique_ptr<FirstPv> first_pv_;
-  std::vector<std::pair<std::string, std::unique_ptr<Working>>> working_;  // by what they are called
-  std::unique_ptr<Journal> journal_;
+  std::vector<std::pair<std::string, std::unique_ptr<Working>>> working_;  // by title
+  std::unique_ptr<CommandTrace> journal_;
   std::unique_ptr<TimelineSignals> timeline_;
   std::function<bool(const std::string&)> wanted_;
-  std::map<std::size_t, std::string> marks_;  // of the journal's entries
+  std::map<std::size_t, std::string> marks_;  // by index of the command trace's entry
 };
 
 }  // namespace attnvp::trace

@@ -19,7 +19,7 @@ class CommandFile {
   void note(const std::string& scope, const std::string& name, const char* format) {
     if (!vcd_.noted(scope, name).empty()) variable(scope + "." + name, format);
   }
-  // The signals of that name in the scopes that `wanted` accepts, in the waveform's order.
+  // Adds the signals of that name in the scopes accepted by `wanted`, in the waveform's order.
   void signals(const std::string& name, const std::function<bool(const std::string& scope)>& wanted) {
     for (std::uint32_t id = 0; id < recorder_.signals().size(); ++id) {
       const TracedSignal& s = recorder_.signals()[id];
@@ -52,8 +52,8 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   const std::string root = recorder.signals().empty() ? "" : recorder.signals().front().scope;
   const std::string top = root.substr(0, root.find('.'));
   file.command("load_file " + view.vcd);
-  file.command("divider_add overview");  // one word
-  file.command("item_focus a");          // formats go to what is focused: the first item, and then each that is added
+  file.command("divider_add overview");  // a single word
+  file.command("item_focus a");          // formats apply to the focused item: the first, then each added one
   for (const char* name : {"cycle", "mac_working", "vec_working"}) file.note(top, name, "Unsigned");
   file.signals("operation", has(".core"));
   file.signals("operation", has(".dma.channel"));
@@ -72,7 +72,7 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   file.signals("power_w", [&](const std::string& scope) { return scope == top; });
   file.command("item_unfocus");
   file.command("zoom_fit");
-  // By halves, about the middle; the cursor brings its place into view.
+  // Halves the range about the middle; the cursor scrolls to its position.
   for (std::uint64_t width = vcd.last_time() - vcd.first_time();
        width / 2 >= std::max<std::uint64_t>(view.end - view.begin, 1); width /= 2)
     file.command("zoom_in");

@@ -1,4 +1,4 @@
-// Surfer's side of a waveform: the command file that opens it ready to read.
+// Surfer command file for a waveform.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attnvp::trace {
 
-// The overview and the first core's engines, about as wide as GTKWave's view. Numbers of names are shown as names where
-// Surfer has the mapping of traces/views.
+// Shows the overview and the first core's engines, in about the same range as GTKWave's view. Numbers appear as names
+// if Surfer has the mapping of traces/views.
 std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& view);
 
 }  // namespace attnvp::trace

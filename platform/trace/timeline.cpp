@@ -8,16 +8,16 @@
 #include <nlohmann/json.hpp>
 
 #include "firmware/hal/registers.h"
-#include "models/trace/operation.h"
-#include "platform/files/origin.h"
-#include "platform/text/printable.h"
+#include "models/sim/trace/operation.h"
+#include "platform/base/origin.h"
+#include "platform/base/printable.h"
 #include "platform/trace/waits.h"
 
 namespace attnvp::trace {
 
 namespace {
 
-constexpr std::uint64_t kNever = Journal::kNever;
+constexpr std::uint64_t kNever = CommandTrace::kNever;
 
 bool is_nop(const hal::Descriptor& d) { return d.opcode == hal::Opcode::kNop; }
 
@@ -50,21 +50,21 @@ std::string arguments(const hal::Descriptor& d) {
   return out;
 }
 
-// Chrome's processes and threads: a process for what a track is part of, a thread for each track.
+// Chrome's processes and threads: a process for each group of tracks, a thread for each track.
 class Tracks {
  public:
-  struct Place {
+  struct TrackId {
     int pid, tid;
   };
   // "attnvp.cluster0.core0.mac" is thread "mac" of process "cluster0.core0".
-  Place of(const std::string& path) {
+  TrackId of(const std::string& path) {
     const auto known = places_.find(path);
     if (known != places_.end()) return known->second;
     const std::size_t first = path.find('.'), last = path.rfind('.');
     const std::string process = first < last ? path.substr(first + 1, last - first - 1) : path.substr(0, first);
     auto [it, is_new] = processes_.emplace(process, static_cast<int>(processes_.size()) + 1);
     if (is_new) meta("process_name", it->second, 0, process);
-    const Place place{it->second, static_cast<int>(places_.size()) + 1};
+    const TrackId place{it->second, static_cast<int>(places_.size()) + 1};
     places_.emplace(path, place);
     meta("thread_name", place.pid, place.tid, path.substr(last + 1));
     metadata_ += fmt::format(
@@ -79,17 +79,18 @@ class Tracks {
     metadata_ += fmt::format("{}\n{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":\"{}\"}}}}",
                              metadata_.empty() ? "" : ",", what, pid, tid, name);
   }
-  std::map<std::string, Place> places_;
+  std::map<std::string, TrackId> places_;
   std::map<std::string, int> processes_;
   std::string metadata_;
 };
 
 class Timeline {
  public:
-  Timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, const Givers& givers,
-           const std::function<bool(const std::string& path)>& wanted, const std::map<std::size_t, std::string>& marks)
+  Timeline(const CommandTrace& journal, const TimelineSignals& signals, const AddressMap& map,
+           const SignallingDescriptors& givers, const std::function<bool(const std::string& path)>& wanted,
+           const std::map<std::size_t, std::string>& marks)
       : journal_(journal), signals_(signals), map_(map), marks_(marks), cause_(wait_reasons(journal, givers)) {
-    for (const Journal::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
+    for (const CommandTrace::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
   }
 
   std::string events() {
@@ -110,14 +111,15 @@ class Timeline {
 
   Span clipped(std::uint64_t from, std::uint64_t to) const {
     if (from == kNever) return {};
-    if (to == kNever) to = signals_.last_cycle();  // the run ended before
+    if (to == kNever) to = signals_.last_cycle();  // the run ended earlier
     return {std::max(from, signals_.first_cycle()), std::min(to, signals_.last_cycle())};
   }
 
-  // When each descriptor ran. A DMA channel has several under way: the next one's span begins when this one is done.
+  // Time span of each descriptor. A DMA channel has several outstanding: the span of the next begins when this one
+  // ends.
   void spans() {
     std::map<std::string, std::uint64_t> done;
-    for (const Journal::Entry& e : journal_.entries()) {
+    for (const CommandTrace::Entry& e : journal_.entries()) {
       std::uint64_t from = e.start;
       if (from != kNever && !is_nop(e.descriptor)) {
         std::uint64_t& before = done[e.track];
@@ -151,14 +153,14 @@ class Timeline {
   }
 
   void slice(const std::string& track, const std::string& name, const Span& span, const std::string& args) {
-    const Tracks::Place place = tracks_.of(track);
+    const Tracks::TrackId place = tracks_.of(track);
     event(fmt::format("\"ph\":\"X\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"args\":{{{}}}", name,
                       place.pid, place.tid, span.from, span.to - span.from, args));
   }
 
   void slices() {
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const Journal::Entry& e = journal_.entries()[i];
+      const CommandTrace::Entry& e = journal_.entries()[i];
       if (!shown_[i]) continue;
       const std::string name = name_of(operation_of(e.descriptor));
       if (!spans_[i].empty()) {
@@ -182,15 +184,15 @@ class Timeline {
     return mark == marks_.end() ? "" : ",\"finding\":" + nlohmann::json(mark->second).dump();
   }
 
-  // From the last moment of the giver to the first of the taker; within one track order says it already.
+  // From the end of the signalling span to the start of the waiting one; omitted within one track.
   void arrows() {
     std::size_t number = 0;
-    for (const Journal::Arrow& a : journal_.arrows()) {
+    for (const CommandTrace::Arrow& a : journal_.arrows()) {
       const std::size_t from = a.from - 1, to = a.to - 1;
-      const Journal::Entry &giver = journal_.entries()[from], &taker = journal_.entries()[to];
+      const CommandTrace::Entry &giver = journal_.entries()[from], &taker = journal_.entries()[to];
       if (!shown_[from] || !shown_[to] || giver.track == taker.track) continue;
       if (spans_[from].empty() || spans_[to].empty()) continue;
-      const Tracks::Place p = tracks_.of(giver.track), q = tracks_.of(taker.track);
+      const Tracks::TrackId p = tracks_.of(giver.track), q = tracks_.of(taker.track);
       const std::uint64_t waited = a.given > taker.fetched ? a.given - taker.fetched : 0;
       const std::uint64_t event_number = (a.event % hal::kClusterStride) / hal::kEventStride;
       ++number;
@@ -214,7 +216,7 @@ class Timeline {
 
   void charts() {
     for (const TimelineSignals::Chart& c : signals_.charts()) {
-      const Tracks::Place place = tracks_.of(c.scope);
+      const Tracks::TrackId place = tracks_.of(c.scope);
       for (const TimelineSignals::Point& point : c.points) {
         std::string args;
         for (std::size_t i = 0; i < c.series.size(); ++i) {
@@ -226,12 +228,12 @@ class Timeline {
     }
   }
 
-  const Journal& journal_;
+  const CommandTrace& journal_;
   const TimelineSignals& signals_;
   const AddressMap& map_;
   const std::map<std::size_t, std::string>& marks_;
   std::vector<bool> shown_;
-  std::vector<Span> spans_, waits_;  // per entry
+  std::vector<Span> spans_, waits_;  // for each entry
   std::map<std::size_t, std::string> cause_;
   Tracks tracks_;
   std::string out_;
@@ -239,8 +241,8 @@ class Timeline {
 
 }  // namespace
 
-std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
-                     const Givers& givers, double clock_hz, std::uint64_t cycles,
+std::string timeline(const CommandTrace& journal, const TimelineSignals& signals, const AddressMap& map,
+                     const SignallingDescriptors& givers, double clock_hz, std::uint64_t cycles,
                      const std::function<bool(const std::string& path)>& wanted,
                      const std::map<std::size_t, std::string>& marks) {
   std::string events = Timeline(journal, signals, map, givers, wanted, marks).events();

@@ -1,7 +1,7 @@
-// A timeline in Chrome's trace-event format, which Perfetto (ui.perfetto.dev) and chrome://tracing open: a track per
-// engine and DMA channel with a slice per descriptor, a second one with its waits, arrows from the descriptor that
-// gives an event to the one that takes it, the control processor's stalls, counters for L1 and DRAM.
-// One microsecond in the file is one cycle, so that every time is a whole number.
+// Timeline in Chrome's trace-event format, for Perfetto (ui.perfetto.dev) and chrome://tracing. Each engine and DMA
+// channel has a track with a slice per descriptor and a track with its waits. Arrows lead from the signalling to the
+// waiting descriptor; stalls of control processors and counters for L1 and DRAM are included. One microsecond in the
+// file is one cycle, so all times are whole numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 #include <utility>
 #include <vector>
 
-#include "models/account/account.h"
 #include "models/interconnect/address_map.h"
-#include "models/trace/journal.h"
-#include "models/trace/recorder.h"
+#include "models/sim/stall_attribution.h"
+#include "models/sim/trace/command_trace.h"
+#include "models/sim/trace/recorder.h"
 
 namespace attnvp::trace {
 
-// What signals contribute: values over time, and the control processors' stalls.
+// Timeline data from signals: values over time, and stalls of the control processors.
 class TimelineSignals : public TraceListener {
  public:
   TimelineSignals(const Recorder& recorder, std::uint64_t period_fs);
   void begin(std::uint64_t time, const std::vector<std::uint64_t>& values) override;
   void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
   void end(std::uint64_t time) override;
-  // A value of a late signal (Recorder::add_late), in order of time for all of them together.
+  // Value of a late signal (Recorder::add_late); call in order of time over all signals.
   void fill_in(std::uint64_t time, std::uint32_t id, std::uint64_t value);
 
   struct Stall {
     std::string scope;
     std::uint64_t from, to, address;
   };
-  // Series of one counter that are shown on top of each other.
+  // Stacked series of one counter.
   struct Point {
     std::uint64_t cycle;
     std::vector<double> values;
@@ -48,7 +48,7 @@ class TimelineSignals : public TraceListener {
   std::uint64_t last_cycle() const { return last_; }
 
  private:
-  struct Use {  // of a signal
+  struct Use {  // use of a signal
     enum class Kind : std::uint8_t { kNone, kSeries, kState, kAddress } kind = Kind::kNone;
     std::size_t index = 0;  // of the chart or the processor
     std::size_t series = 0;
@@ -62,7 +62,7 @@ class TimelineSignals : public TraceListener {
 
   const std::vector<TracedSignal>& signals_;
   std::uint64_t period_;
-  std::uint64_t stall_ = 0;  // the state's number
+  std::uint64_t stall_ = 0;  // number of the stall state
   std::vector<Use> uses_;
   std::vector<Chart> charts_;
   std::vector<Processor> processors_;
@@ -70,9 +70,9 @@ class TimelineSignals : public TraceListener {
   std::uint64_t first_ = 0, last_ = 0;
 };
 
-// `cycles`: of the whole run. `wanted` selects tracks by path. `marks`: what is found of entries of the journal.
-std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
-                     const Givers& givers, double clock_hz, std::uint64_t cycles,
+// `cycles`: of the whole run. `wanted` selects tracks by path. `marks`: findings by entry of the command trace.
+std::string timeline(const CommandTrace& journal, const TimelineSignals& signals, const AddressMap& map,
+                     const SignallingDescriptors& givers, double clock_hz, std::uint64_t cycles,
                      const std::function<bool(const std::string& path)>& wanted,
                      const std::map<std::size_t, std::string>& marks = {});
 

@@ -9,10 +9,10 @@
 
 namespace attnvp::trace {
 
-std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Givers& givers) {
-  std::map<std::size_t, const Journal::Arrow*> last;
-  for (const Journal::Arrow& a : journal.arrows()) {
-    const Journal::Arrow*& known = last[a.to - 1];
+std::map<std::size_t, std::string> wait_reasons(const CommandTrace& journal, const SignallingDescriptors& givers) {
+  std::map<std::size_t, const CommandTrace::Arrow*> last;
+  for (const CommandTrace::Arrow& a : journal.arrows()) {
+    const CommandTrace::Arrow*& known = last[a.to - 1];
     if (known == nullptr || a.given >= known->given) known = &a;
   }
   std::map<std::size_t, std::string> reasons;
@@ -23,15 +23,15 @@ std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Gi
   return reasons;
 }
 
-std::map<std::uint64_t, std::string> event_words(const Journal& journal, const Givers& givers) {
+std::map<std::uint64_t, std::string> event_words(const CommandTrace& journal, const SignallingDescriptors& givers) {
   struct Use {
     std::map<std::string, std::size_t> reasons;
     std::set<std::string> takers;
   };
   std::map<std::uint64_t, Use> uses;
-  for (const Journal::Arrow& a : journal.arrows()) {
-    if (a.from == Journal::kNobody || a.to == Journal::kNobody) continue;
-    const Journal::Entry& taker = journal.entries()[a.to - 1];
+  for (const CommandTrace::Arrow& a : journal.arrows()) {
+    if (a.from == CommandTrace::kNobody || a.to == CommandTrace::kNobody) continue;
+    const CommandTrace::Entry& taker = journal.entries()[a.to - 1];
     Use& use = uses[a.event];
     ++use.reasons[reason(givers.between(journal.entries()[a.from - 1].descriptor, taker.descriptor))];
     const std::size_t cluster = taker.track.find(".cluster");
@@ -50,18 +50,18 @@ std::map<std::uint64_t, std::string> event_words(const Journal& journal, const G
 }
 
 std::vector<std::string> wait_words() {
-  constexpr std::uint8_t kTags = 8;  // Q, K, V, C, P, O, partial results, the bias
+  constexpr std::uint8_t kTags = 8;  // Q, K, V, C, P, O, partial results, bias
   std::vector<std::string> words;
-  const auto add = [&words](const Cause& cause) {
+  const auto add = [&words](const StallReason& cause) {
     const std::string word = reason(cause);
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
   };
-  add({Cause::kOrder, Operation::kNone, 0});
-  add({Cause::kSpace, Operation::kNone, 0});
-  for (std::uint8_t tag = 0; tag <= kTags; ++tag) add({Cause::kOperand, kLoadOperation, tag});
+  add({StallReason::kOrder, Operation::kNone, 0});
+  add({StallReason::kSpace, Operation::kNone, 0});
+  for (std::uint8_t tag = 0; tag <= kTags; ++tag) add({StallReason::kOperand, kLoadOperation, tag});
   for (auto by = static_cast<std::uint8_t>(Operation::kNone); by <= static_cast<std::uint8_t>(kUnknownOperation);
        ++by) {
-    add({Cause::kOperand, static_cast<Operation>(by), 0});
+    add({StallReason::kOperand, static_cast<Operation>(by), 0});
   }
   return words;
 }

@@ -1,4 +1,4 @@
-// What descriptors waited for, in words: by the journal of a run, once it is over.
+// Stall reasons of descriptors as text, from the command trace of a completed run.
 #pragma once
 
 #include <cstddef>
@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "models/account/account.h"
-#include "models/trace/journal.h"
+#include "models/sim/stall_attribution.h"
+#include "models/sim/trace/command_trace.h"
 
 namespace attnvp::trace {
 
-// Of the journal's entries that got a token from another: what the last of them brought ("K from DRAM").
-std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Givers& givers);
+// For entries that received a token from another: the content of the last token ("K from DRAM").
+std::map<std::size_t, std::string> wait_reasons(const CommandTrace& journal, const SignallingDescriptors& givers);
 
-// All that it can be, in a fixed order.
+// All possible reasons, in a fixed order.
 std::vector<std::string> wait_words();
 
-// What the tokens of each event bring, and to whom, by its register's address: "C from MAC to core0 vec". An event that
-// several engines wait for names the first and how many more.
-std::map<std::uint64_t, std::string> event_words(const Journal& journal, const Givers& givers);
+// Content and receiver of each event's tokens, by register address: "C from MAC to core0 vec". With several receivers:
+// the first and the number of others.
+std::map<std::uint64_t, std::string> event_words(const CommandTrace& journal, const SignallingDescriptors& givers);
 
 }  // namespace attnvp::trace

@@ -1,21 +1,21 @@
-// A waveform of any tree of modules, all of it, with GTKWave's files: what Session is without a platform.
+// Waveform of a whole module tree with GTKWave's files, for simulations without a platform.
 #pragma once
 
 #include <string>
 
-#include "models/trace/recorder.h"
-#include "models/trace/vcd.h"
+#include "models/sim/trace/recorder.h"
+#include "models/sim/trace/vcd.h"
 
 namespace attnvp::trace {
 
 struct Waveform {
-  std::string vcd_name, names_name;  // given: files beside each other
-  std::string vcd, names, gtkw;      // their texts
+  std::string vcd_name, names_name;  // input: names of files in the same folder
+  std::string vcd, names, gtkw;      // output: their texts
 };
 
 class WaveformSession {
  public:
-  // From now on; end() fills the texts in.
+  // Records from construction; end() fills in the texts.
   WaveformSession(sc_core::sc_object& root, const Clock& clock, Waveform& out);
   void end();
 

@@ -1,19 +1,19 @@
-// The golden reference and check of platform/job/golden.h for NumPy arrays, in place: nothing is copied, in or out.
-// python/attnvp/_golden.py gives shapes and masks; here they are right.
+// Python binding of the golden reference and check (platform/run/golden/golden.h) for NumPy arrays, without copies.
+// python/attnvp/_golden.py supplies and checks shapes and masks.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <memory>
 #include <vector>
 
-#include "platform/job/golden.h"
+#include "platform/run/golden/golden.h"
 
 namespace py = pybind11;
 
 namespace attnvp {
 namespace {
 
-// float16 of C order, [batch, heads, rows, width].
+// float16 in C order, [batch, heads, rows, width].
 const arith::Half* halves(const py::array& a) {
   const bool fits = a.dtype().kind() == 'f' && a.itemsize() == sizeof(arith::Half) && a.ndim() == 4 &&
                     (a.flags() & py::array::c_style) != 0;

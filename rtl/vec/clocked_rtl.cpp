@@ -23,7 +23,7 @@ void ClockedRtl::wake() {
   tick_.notify_at(ctx_.clock.after(1));
 }
 
-// A clock cycle: one call, or two while it is traced, for both edges to be seen.
+// One call per clock cycle; two while traced, so that both edges are visible.
 void ClockedRtl::tick() {
   const bool traced = !wires_.empty() && wires_.front()->on();
   const std::uint64_t period = ctx_.clock.period_fs();

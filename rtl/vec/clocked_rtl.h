@@ -1,12 +1,12 @@
-// A Verilated block in the simulation. Its clock is the platform's, and runs only while there is work: an idle block
-// costs nothing. At every edge it sees what was asked before that cycle, so that the order of processes within a cycle
-// does not matter. Its wires are signals of the module, which a waveform of the run shows beside all others.
+// Verilated block as a SystemC module. It has the platform's clock, which runs only while the block has work. At every
+// edge it samples requests of earlier cycles, so that the order of processes within a cycle has no effect. Its wires
+// are signals of the module for waveforms.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "models/module.h"
+#include "models/sim/module.h"
 #include "rtl/vec/rtl_block.h"
 
 namespace attnvp::rtl {
@@ -15,7 +15,7 @@ class ClockedRtl : public Module {
  public:
   void reset() override { show(); }
 
-  // Some work has gone on: what has waited for it may begin.
+  // Called on progress of other work, which may allow this block to continue.
   void poke() {
     if (can_go_on()) wake();
   }
@@ -23,17 +23,17 @@ class ClockedRtl : public Module {
   Counter clocked_cycles{*this, "clocked_cycles", "cycles", "cycles in which the RTL's clock ran"};
 
  protected:
-  // `progress`: told when some work has gone on.
+  // `progress` is notified when work has progressed.
   ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block, sim::Event& progress);
 
-  void wake();  // the clock runs from the next cycle on, while busy()
+  void wake();  // starts the clock with the next cycle; it runs while busy()
   void notify_progress() { progress_.notify_delta(); }
   RtlBlock& block() { return *block_; }
 
   // Sets the block's inputs and reads its outputs before the edge of cycle `now`.
   virtual void at_edge(std::uint64_t now) = 0;
   virtual bool busy() const = 0;
-  virtual bool can_go_on() const = 0;  // there is something to offer at the next edge
+  virtual bool can_go_on() const = 0;  // has input for the next edge
 
  private:
   void tick();

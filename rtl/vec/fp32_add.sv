@@ -1,4 +1,4 @@
-// x + y, four cycles after `en`; every NaN is 0x7FC00000.
+// FP32 adder: x + y, four cycles after `en`; every NaN is 0x7FC00000.
 module fp32_add (
     input  logic        clk,
     input  logic [ 3:0] en,
@@ -6,7 +6,7 @@ module fp32_add (
     input  logic [31:0] y,
     output logic [31:0] sum
 );
-  // Stage 1: the greater magnitude first; the other's distance.
+  // Stage 1: orders the operands by magnitude and computes the distance of their exponents.
   logic swap;
   logic [31:0] a, b;
   logic a_sign, a_infinity, a_nan, b_sign, b_zero, b_infinity, b_nan, a_zero;
@@ -25,7 +25,7 @@ module fp32_add (
   logic [23:0] a1, b1;
   logic [31:0] special1, special2;
 
-  // Stage 2: aligned and added: three more bits, the last one sticky.
+  // Stage 2: aligns and adds, with three extra bits, the last one sticky.
   logic [26:0] far, aligned;
   logic [27:0] total, total2;
   logic [4:0] shift;
@@ -48,7 +48,7 @@ module fp32_add (
       special1 <= nan ? 32'h7FC0_0000 : a_infinity ? a : {a_sign && b_sign, 31'd0};
     end
     if (en[1]) begin
-      // What cancels is +0.
+      // A result of exact cancellation is +0.
       sign2 <= sign1;
       is_special2 <= is_special1 || total == 0;
       special2 <= is_special1 ? special1 : 0;

@@ -1,4 +1,5 @@
-// x / y in a pipeline, two quotient bits per stage: LATENCY cycles from `start` to `done`; every NaN is 0x7FC00000.
+// FP32 divider: x / y, pipelined with two quotient bits per stage. LATENCY cycles from `start` to `done`; every NaN is
+// 0x7FC00000.
 module fp32_divide #(
     parameter LATENCY = 17
 ) (
@@ -10,7 +11,8 @@ module fp32_divide #(
     output logic        done,
     output logic [31:0] quotient
 );
-  // 27 bits: 24 of the result, guard bits, and one for a quotient below one. The first step gives one, the others two.
+  // 27 bits: 24 of the result, guard bits, and one for a quotient below one. The first step gives one bit, the others
+  // two.
   localparam STEPS = LATENCY - 3;
 
   logic x_sign, x_zero, x_infinity, x_nan, y_sign, y_zero, y_infinity, y_nan;
@@ -19,7 +21,7 @@ module fp32_divide #(
   fp32_unpack unpack_x (x, x_sign, x_exponent, x_m, x_zero, x_infinity, x_nan);
   fp32_unpack unpack_y (y, y_sign, y_exponent, y_m, y_zero, y_infinity, y_nan);
 
-  // Subnormals are brought to a leading one too.
+  // Subnormals are normalised as well.
   logic [4:0] x_lead, y_lead;
   always_comb begin
     x_lead = 0;

@@ -1,4 +1,4 @@
-// x * y, three cycles after `en`; every NaN is 0x7FC00000.
+// FP32 multiplier: x * y, three cycles after `en`; every NaN is 0x7FC00000.
 module fp32_multiply (
     input  logic        clk,
     input  logic [ 2:0] en,

@@ -1,5 +1,5 @@
-// The last step of every FP32 operation: (-1)^sign * m * 2^(exponent - 149), m exact or with a sticky last bit, to the nearest
-// FP32 number, ties to even, subnormals kept; two cycles after `en`. `special` goes past.
+// Rounding step of all FP32 operations: (-1)^sign * m * 2^(exponent - 149) to nearest even, subnormals kept. The last
+// bit of an inexact m is sticky. Two cycles after `en`. `special` bypasses the rounding.
 module fp32_round #(
     parameter WIDTH = 48  // of m
 ) (
@@ -12,18 +12,18 @@ module fp32_round #(
     input  logic        [      31:0] special,
     output logic        [      31:0] value
 );
-  // Stage 1: the leading one to the top.
+  // Stage 1: shifts the leading one to the top.
   logic [5:0] leading;
   logic negative, past;
   logic [WIDTH-1:0] top;
-  logic signed [10:0] field;  // the exponent field of a normal number
+  logic signed [10:0] field;  // exponent field of a normal number
   logic [31:0] other;
   always_comb begin
     leading = 0;
     for (int i = 0; i < WIDTH; i++) if (m[i]) leading = i[5:0];
   end
 
-  // Stage 2: a subnormal one further down again, then rounded.
+  // Stage 2: denormalises subnormal results, then rounds.
   logic [4:0] down;
   logic [WIDTH+25:0] wide;
   logic up;
@@ -31,7 +31,7 @@ module fp32_round #(
   assign down = field >= 1 ? 5'd0 : field < -24 ? 5'd26 : 5'(11'sd1 - field);
   assign wide = {top, 26'd0} >> down;
   assign up = wide[WIDTH+1] && (wide[WIDTH:0] != 0 || wide[WIDTH+2]);
-  // The leading one adds itself to the field less one, and so does a carry.
+  // The leading one and a carry add to the exponent field minus one.
   assign bits = {1'b0, field < 1 ? 8'd0 : field[7:0] - 8'd1, 23'd0} + {8'd0, wide[WIDTH+25:WIDTH+2]} + {31'd0, up};
 
   always_ff @(posedge clk) begin

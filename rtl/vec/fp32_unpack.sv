@@ -1,4 +1,4 @@
-// An FP32 number's parts: (-1)^sign * m * 2^(exponent - 149), exponent 0 to 253.
+// Fields of an FP32 number: (-1)^sign * m * 2^(exponent - 149), exponent 0 to 253.
 module fp32_unpack (
     input  logic [31:0] x,
     output logic        sign,

@@ -1,4 +1,4 @@
-// A Verilated vec_linear as a C++ object with one call per clock cycle, as vec_driver.h.
+// C++ driver of a Verilated vec_linear, with one call per clock cycle (see vec_driver.h).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class LinearDriver {
   }
   ~LinearDriver() {
     model_.final();
-    Verilated::threadContextp(&context_);  // the model's destructor looks there, not into its own context
+    Verilated::threadContextp(&context_);  // the model's destructor uses the thread's context, not its own
   }
   LinearDriver(const LinearDriver&) = delete;
   LinearDriver& operator=(const LinearDriver&) = delete;
@@ -51,7 +51,7 @@ class LinearDriver {
   void take(bool ready) { model_.out_ready = ready; }
   void settle() { model_.eval(); }
 
-  // After settle(): what the coming clock edge does.
+  // Valid after settle(): effects of the next clock edge.
   bool takes_command() const { return model_.cmd_valid && model_.cmd_ready; }
   bool takes_beat() const { return model_.in_valid && model_.in_ready; }
   bool gives_beat() const { return model_.out_valid && model_.out_ready; }
@@ -62,7 +62,7 @@ class LinearDriver {
     model_.clk = 1;
     model_.eval();
   }
-  void fall() { model_.clk = 0; }  // seen by the next settle()
+  void fall() { model_.clk = 0; }  // evaluated by the next settle()
   void clock() {
     rise();
     fall();

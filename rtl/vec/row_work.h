@@ -1,4 +1,4 @@
-// Rows on their way through a Verilated block, and how far they are. Results are dense; empty without data.
+// Rows in a Verilated block and their progress. Results are dense; empty without data.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ constexpr std::uint64_t kNever = UINT64_MAX;
 struct RowWork {
   std::uint64_t rows = 0, columns = 0;
   std::uint64_t loaded = 0;            // rows whose last element the block has taken
-  std::uint64_t taken = 0;             // rows that it will not read any more
-  std::uint64_t finished = 0;          // rows whose last result is there
-  std::uint64_t executed_at = kNever;  // cycle in which the execute stage was through with it: it is not done again
+  std::uint64_t taken = 0;             // rows that the block has finished reading
+  std::uint64_t finished = 0;          // rows whose last result is available
+  std::uint64_t executed_at = kNever;  // cycle in which it left the execute stage and cannot be restarted
 
-  // An earlier descriptor that writes what this one reads or writes.
+  // Earlier descriptor that writes bytes which this one reads or writes.
   struct Source {
     std::shared_ptr<const RowWork> work;
-    bool row_by_row;  // row r of this needs no more than row r of that
+    bool row_by_row;  // row r depends on row r of the source only
   };
   std::vector<Source> sources;
 
@@ -33,7 +33,7 @@ struct RowWork {
   }
   std::uint64_t finished_before(std::uint64_t now) const { return finished_at_ < now ? finished : finished_before_; }
 
-  // Whether a block may read row `row` in cycle `now`: what it needs was there in a cycle before.
+  // True if a block may read `row` in cycle `now`: its sources were available in an earlier cycle.
   bool ready(std::uint64_t row, std::uint64_t now) const {
     for (const Source& source : sources) {
       const RowWork& s = *source.work;
@@ -43,10 +43,10 @@ struct RowWork {
   }
 
  private:
-  std::uint64_t finished_at_ = 0, finished_before_ = 0;  // cycle of the last change, and what it was before
+  std::uint64_t finished_at_ = 0, finished_before_ = 0;  // cycle of the last change, and the value before
 };
 
-// In L1, a row every `stride` bytes; nullptr: no data, zeros are fed.
+// Rows in L1 at a distance of `stride` bytes; nullptr: no data, zeros are fed.
 struct Rows {
   const unsigned char* first = nullptr;
   std::uint64_t stride = 0;
@@ -57,10 +57,11 @@ struct Rows {
 struct VecWork : RowWork {
   std::uint8_t flags = 0;  // kOnline, kFirst, kScalar, kGiven
   Rows in;
-  Rows max_in;                         // online: the running maxima, one a row
-  std::vector<arith::Half> out;        // rows x columns; of what a row sees, one behind the other
-  std::vector<RowMask::Columns> seen;  // masked: of each row
-  // Elements of a row that are fed: what sees nothing gets one of -inf, which leaves the online form's results alone.
+  Rows max_in;                         // online: running maxima, one per row
+  std::vector<arith::Half> out;        // rows x columns; masked rows have their visible elements only
+  std::vector<RowMask::Columns> seen;  // masked: visible columns of each row
+  // Elements of a row that are fed. A row without visible elements feeds one -inf, which does not change online
+  // results.
   std::uint64_t fed(std::uint64_t row) const {
     return seen.empty() ? columns : seen[row].count() > 0 ? seen[row].count() : 1;
   }
@@ -71,16 +72,16 @@ struct VecWork : RowWork {
   std::vector<OfRow> of_row;  // online
 };
 
-// x * a + z * b, or x / a, with one a and b per row.
+// x * a + z * b, or x / a, with one a and one b per row.
 struct LinearWork : RowWork {
-  // What is nowhere in L1 is the same for all.
+  // Operand in L1, or a constant for all elements.
   struct Operand {
     Rows rows;
     std::uint32_t otherwise = 0;  // FP32
   };
   bool divide = false;
   Operand x, z, a, b;
-  std::shared_ptr<const VecWork> scales;  // a is the sum that comes out of there
+  std::shared_ptr<const VecWork> scales;  // source of a: the sums of this work
   std::uint64_t fed = 0;                  // rows that may be read so far
   std::vector<std::uint32_t> out;         // rows x columns
 };

@@ -1,4 +1,4 @@
-// What every Verilated block is to the simulation: a clock, and wires to look at.
+// Interface of Verilated blocks: a clock, and wires to observe.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class RtlBlock {
   virtual void rise() = 0;
   virtual void fall() = 0;
 
-  // Of at most 64 bits.
+  // Wires of at most 64 bits.
   virtual const std::vector<Wire>& wires() const = 0;
-  // What has changed since the last call; all at the first.
+  // Reports all changes since the last call; the first call reports all wires.
   virtual void changes(const Change& change) = 0;
 };
 

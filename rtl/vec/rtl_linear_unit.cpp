@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kFloatBytes = sizeof(std::uint32_t);
 
-// The row's `count` numbers from `element` on.
+// Reads `count` numbers of the row from `element` on.
 void read(const LinearWork::Operand& operand, std::uint64_t row, std::uint64_t element, std::uint64_t count,
           std::uint32_t* to) {
   if (operand.rows.first == nullptr) {
@@ -51,7 +51,7 @@ bool RtlLinearUnit::withdraw(const LinearWork& work) {
   return true;
 }
 
-// A row that was fed, with its scale.
+// True if the row was fed and its scale is available.
 bool RtlLinearUnit::is_ready(const LinearWork& work, std::uint64_t row, std::uint64_t now) {
   return row < work.fed && work.ready(row, now) && (work.scales == nullptr || work.scales->finished_before(now) > row);
 }
@@ -60,7 +60,6 @@ std::uint64_t RtlLinearUnit::beat_elements() const {
   return std::min<std::uint64_t>(x_.size(), command_.length - fed_elements_);
 }
 
-// Whether all rows of the next elements are ready.
 bool RtlLinearUnit::has_beat(std::uint64_t now) const {
   return is_ready(*fed_, (fed_elements_ + beat_elements() - 1) / fed_->columns, now);
 }
@@ -104,7 +103,7 @@ void RtlLinearUnit::next_beat() {
 void RtlLinearUnit::collect(const LinearRtl::Edge& edge, std::uint64_t now) {
   if (edge.gives_beat) {
     --beats_inside_;
-    Result& result = results_.front();
+    LinearResult& result = results_.front();
     LinearWork& work = *result.work;
     const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.rows * work.columns - result.elements);
     if (!work.out.empty()) rtl_.beat(work.out.data() + result.elements, count);

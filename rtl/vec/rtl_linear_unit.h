@@ -1,4 +1,4 @@
-// A Verilated vec_linear in the simulation: the FP32 row operations. A descriptor is one command, its rows packed over
+// Verilated vec_linear as a SystemC module: FP32 row operations. A descriptor is one command with its rows packed over
 // the lanes.
 #pragma once
 
@@ -16,16 +16,16 @@ class RtlLinearUnit : public ClockedRtl {
  public:
   RtlLinearUnit(sc_core::sc_module_name name, Context& context, sim::Event& progress);
 
-  // The first `rows` rows, more with a later call; from the next clock edge on, each when it is ready. Descriptors are
-  // fed in the order of their first calls.
+  // Feeds the first `rows` rows, more with a later call, from the next clock edge on and each when it is ready.
+  // Descriptors are fed in the order of their first calls.
   void feed(const std::shared_ptr<LinearWork>& work, std::uint64_t rows);
-  // Takes back what is not begun. Whether there was any.
+  // Withdraws work that has not started; true if there was any.
   bool withdraw(const LinearWork& work);
 
  private:
   struct Request {
     std::shared_ptr<LinearWork> work;
-    std::uint64_t cycle = 0;  // asked in
+    std::uint64_t cycle = 0;  // cycle of the request
   };
 
   void at_edge(std::uint64_t now) override;
@@ -40,16 +40,16 @@ class RtlLinearUnit : public ClockedRtl {
   LinearRtl& rtl_;
   LinearCommand command_;
   std::vector<std::uint32_t> x_, z_, a_, b_;
-  bool offered_ = false;  // they are a beat
+  bool offered_ = false;  // the operands are a beat
   std::deque<Request> requests_;
   std::shared_ptr<LinearWork> fed_;
   bool feeding_ = false;
   std::uint64_t fed_elements_ = 0, beats_inside_ = 0;
-  struct Result {
+  struct LinearResult {
     std::shared_ptr<LinearWork> work;
     std::uint64_t elements;
   };
-  std::deque<Result> results_;
+  std::deque<LinearResult> results_;
 };
 
 }  // namespace attnvp::rtl

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "models/engine/vec_engine/row_ops.h"
 #include "models/registry.h"
-#include "models/trace/operation.h"
-#include "models/vec_engine/row_ops.h"
+#include "models/sim/trace/operation.h"
 #include "rtl/vec/vec_rtl.h"
 
 namespace attnvp::rtl {
@@ -27,18 +27,17 @@ std::string problem(const MachineConfig& machine) {
 }
 
 const bool kRegistered =
-    add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const Site& site) {
+    add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const ModuleContext& site) {
                return std::make_unique<RtlVecEngine>(site.name, site);
              }).with_problem(problem));
 
-// One of `parts` equal parts of a stream.
 Stream part_of(Stream stream, std::uint64_t parts) {
   for (Region& region : stream.region) region.traffic_bytes /= parts;
   stream.pace_cycles /= parts;
   return stream;
 }
 
-// Whether a row of one shares bytes with the same row of the other alone.
+// True if a row of one region shares bytes only with the same row of the other.
 bool match(const Region& a, const Region& b) {
   if (a.rows != b.rows) return false;
   if (a.rows == 1) return true;
@@ -66,7 +65,7 @@ std::vector<Region> regions_of(const hal::Descriptor& d) {
 
 }  // namespace
 
-RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
+RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& site)
     : VecEngine(name, site),
       look_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::look>(this)),
       unit_("rtl", site.context, width_of(site.machine.vec), look_),
@@ -93,7 +92,7 @@ void RtlVecEngine::reset() {
   leaving_.clear();
 }
 
-// The earlier descriptors that write what this one reads or writes, with or without an event between them.
+// Sets the earlier descriptors that write bytes which this one accesses, with or without an event between them.
 void RtlVecEngine::link(Work& work) const {
   work.rows()->sources.clear();
   for (const auto* queue : {&leaving_, &begun_}) {
@@ -140,7 +139,7 @@ void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan
     case kBody: {
       row_ = 0;
       if (d.opcode == Opcode::kSoftmax && (d.flags & hal::kMasked) == 0) return next_row();
-      // Rows need not take equally long: all are fed, and the slower of block and traffic sets the pace.
+      // Durations of rows may differ: all rows are fed, and the slower of block and traffic determines the duration.
       const Work& work = *begun_.front();
       for (std::uint64_t row = 1; work.vec && row < work.vec->rows; ++row) unit_.feed(work.vec, row);
       if (work.linear) linear_.feed(work.linear, work.linear->rows);
@@ -159,7 +158,7 @@ void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan
   }
 }
 
-// The first sub-tile, which is loaded; but for what is fed already.
+// Feeds the first sub-tile, which is loaded, unless it was fed before.
 void RtlVecEngine::begin_feeding(Work& work) {
   if (work.vec && !std::exchange(work.vec_is_fed, true)) unit_.feed(work.vec, 0);
   if (work.linear && !std::exchange(work.linear_is_fed, true)) linear_.feed(work.linear, work.first_rows);
@@ -167,7 +166,7 @@ void RtlVecEngine::begin_feeding(Work& work) {
 
 void RtlVecEngine::fill(Phase phase) {
   const Plan& plan = plan_of(phase);
-  // L1 checks all regions before a block sees an element.
+  // L1 checks all regions before the block receives an element.
   for (const Stream* stream : {&plan.fill, &plan.body, &plan.drain}) {
     if (!check(*stream)) return;
   }
@@ -176,7 +175,7 @@ void RtlVecEngine::fill(Phase phase) {
   work->descriptor = d;
   work->regions = regions_of(d);
   if (phase == kRefill) {
-    // A later one that needs its rows comes after it, in the unit too.
+    // Later descriptors that need its rows must follow it in the unit.
     for (const auto& later : begun_) {
       if (later->vec && unit_.withdraw(*later->vec)) later->vec_is_fed = false;
       if (later->linear && linear_.withdraw(*later->linear)) later->linear_is_fed = false;
@@ -195,7 +194,7 @@ void RtlVecEngine::fill(Phase phase) {
   cross(phase, plan.fill);
 }
 
-// A row of a plain softmax: the next one is fed while it is loaded.
+// A row of a plain softmax: the next row is fed while it is loaded.
 void RtlVecEngine::next_row() {
   const Work& work = *begun_.front();
   if (row_ + 1 >= work.vec->rows || halt_requested()) return ended(kBody);
@@ -228,7 +227,7 @@ void RtlVecEngine::crossed(Phase phase) {
             leaving_.push_back(begun_.front());
             begun_.pop_front();
             if (!begun_.empty()) begin_feeding(*begun_.front());
-            look_.notify_delta();  // later ones may begin
+            look_.notify_delta();  // later descriptors may start
           }
           ended(kLast);
         });
@@ -242,7 +241,7 @@ void RtlVecEngine::crossed(Phase phase) {
       });
 }
 
-// What is on its way in a block goes on, to its end; nobody will look at it.
+// Rows inside the block are completed; their results are ignored.
 void RtlVecEngine::abandon() {
   const Work& work = *begun_.front();
   if (work.linear && work.linear->fed > 0) linear_.feed(work.linear, work.linear->rows);

@@ -1,10 +1,10 @@
-// The VEC engine with its datapath in RTL: queue, events, L1 and L0 traffic are the model's; rows go through clocked
-// blocks, softmax and its online form through a vec_unit, FP32 row operations through a vec_linear. A row is fed while
-// it is loaded from L1; the execute stage goes on with the next when its traffic has been and the block has read the
-// row; the last stage waits for the block's last result, and for vec.pipeline_cycles.
+// VEC engine with an RTL datapath. Queue, events, L1 and L0 traffic are those of the model. Rows pass clocked blocks: a
+// vec_unit for softmax and its online form, a vec_linear for FP32 row operations. A row is fed while it is loaded from
+// L1. The execute stage continues with the next row when the traffic has ended and the block has read the row. The last
+// stage waits for the block's last result and for vec.pipeline_cycles.
 //
-// Rows go from descriptor to descriptor as they are made: a row is fed once the rows that it needs of earlier
-// descriptors have left their block. These descriptors have left the execute stage by then, so that none is done again.
+// Rows are forwarded between descriptors: a row is fed once the rows that it needs of earlier descriptors have left
+// their block. Those descriptors have then left the execute stage, so that none is restarted.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/vec_engine/vec_engine.h"
+#include "models/engine/vec_engine/vec_engine.h"
 #include "rtl/vec/rtl_linear_unit.h"
 #include "rtl/vec/rtl_vec_unit.h"
 
@@ -21,7 +21,7 @@ namespace attnvp::rtl {
 
 class RtlVecEngine : public VecEngine {
  public:
-  RtlVecEngine(sc_core::sc_module_name name, const Site& site);
+  RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& site);
   void reset() override;
 
  protected:
@@ -32,14 +32,14 @@ class RtlVecEngine : public VecEngine {
   void compute_values(const hal::Descriptor& /*descriptor*/) override {}
 
  private:
-  // A descriptor at work; the vec_unit's part, the vec_linear's part, or both.
+  // Descriptor in progress: the vec_unit's part, the vec_linear's part, or both.
   struct Work {
     std::shared_ptr<VecWork> vec;
     std::shared_ptr<LinearWork> linear;
     hal::Descriptor descriptor;
     std::vector<Region> regions;   // of its operands
-    std::uint64_t stored = 0;      // rows of results that are in L1
-    std::uint64_t first_rows = 0;  // that the first sub-tile has
+    std::uint64_t stored = 0;      // rows of results in L1
+    std::uint64_t first_rows = 0;  // rows of the first sub-tile
     bool vec_is_fed = false, linear_is_fed = false;
     std::shared_ptr<RowWork> rows() const { return linear ? std::static_pointer_cast<RowWork>(linear) : vec; }
   };
@@ -53,14 +53,14 @@ class RtlVecEngine : public VecEngine {
   void begin_feeding(Work& work);
   void fill(Phase phase);
   void next_row();
-  // What a stage waits for: a block.
+  // Condition on a block that a stage waits for.
   struct Await {
     std::function<bool()> there;
     std::function<void()> then;
   };
   Await& await_of(Phase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
   void await(Phase phase, std::function<bool()> there, std::function<void()> then);
-  void look();  // at what is waited for
+  void look();  // checks the conditions
   void store(Work& work);
   void store_linear(const Work& work, std::uint64_t row);
   void store_softmax(const Work& work, std::uint64_t row);
@@ -68,9 +68,9 @@ class RtlVecEngine : public VecEngine {
   sim::Event look_;
   RtlVecUnit unit_;
   RtlLinearUnit linear_;
-  std::deque<std::shared_ptr<Work>> begun_;    // fetched, the first one is executing
+  std::deque<std::shared_ptr<Work>> begun_;    // fetched; the first one is executing
   std::deque<std::shared_ptr<Work>> leaving_;  // executed, not yet drained
-  std::uint64_t row_ = 0;                      // of a softmax, whose traffic is under way
+  std::uint64_t row_ = 0;                      // row of a softmax whose traffic is in progress
   Stream row_stream_;
   std::array<Await, 3> awaits_;  // of fetch, execute, drain
 };

@@ -43,7 +43,7 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
   feeds_ = {kFeedWhole};
   if (fed_.work->fed(fed_.row) > rtl_.buffer()) {
     feeds_ = {kFeedMax, kFeedSum, kFeedOut};
-    if ((fed_.work->flags & kOnline) != 0) feeds_ = {kFeedMax, kFeedOut};  // no sum is needed for the output
+    if ((fed_.work->flags & kOnline) != 0) feeds_ = {kFeedMax, kFeedOut};  // the output needs no sum
   }
   feed_ = 0;
   next_feed();
@@ -87,7 +87,7 @@ void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
     readings_.pop_front();
   }
   if (edge.gives_beat) {
-    Result& result = results_.front();
+    RowResult& result = results_.front();
     VecWork& work = *result.work;
     const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.fed(result.row) - result.elements);
     if (!work.out.empty()) rtl_.beat(work.out.data() + result.row * work.columns + result.elements, count);

@@ -1,4 +1,4 @@
-// A Verilated vec_unit in the simulation: softmax and its online form.
+// Verilated vec_unit as a SystemC module: softmax and its online form.
 #pragma once
 
 #include <deque>
@@ -15,16 +15,16 @@ class RtlVecUnit : public ClockedRtl {
  public:
   RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, sim::Event& progress);
 
-  // From the next clock edge on, when it is ready. Rows are fed in the order of the calls.
+  // Feeds a row from the next clock edge on, when it is ready. Rows are fed in the order of the calls.
   void feed(std::shared_ptr<VecWork> work, std::uint64_t row);
-  // Takes back rows that are not begun. Whether there were any.
+  // Withdraws rows that have not started; true if there were any.
   bool withdraw(const VecWork& work);
 
  private:
   struct Request {
     std::shared_ptr<VecWork> work;
     std::uint64_t row = 0;
-    std::uint64_t cycle = 0;  // asked in
+    std::uint64_t cycle = 0;  // cycle of the request
   };
 
   void at_edge(std::uint64_t now) override;
@@ -39,23 +39,23 @@ class RtlVecUnit : public ClockedRtl {
   VecCommand command_;
   std::vector<arith::Half> word_;
   std::deque<Request> requests_;
-  // The row being fed, and which feed of it.
+  // Row being fed, and number of the feed.
   Request fed_;
   bool feeding_ = false;
   std::vector<std::uint8_t> feeds_;
   std::size_t feed_ = 0;
   std::uint64_t fed_elements_ = 0;
-  // What has been fed and is still inside, in order.
+  // Feeds that are inside the block, in order.
   struct Reading {
     std::shared_ptr<VecWork> work;
     bool completes;
   };
   std::deque<Reading> readings_;
-  struct Result {
+  struct RowResult {
     std::shared_ptr<VecWork> work;
     std::uint64_t row, elements;
   };
-  std::deque<Result> results_;
+  std::deque<RowResult> results_;
 };
 
 }  // namespace attnvp::rtl

@@ -1,4 +1,4 @@
-// Descriptors as work for the blocks, and the blocks' results in L1.
+// Conversion of descriptors to work for the blocks, and of results to rows in L1.
 #include <algorithm>
 #include <cstring>
 
@@ -79,7 +79,7 @@ std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
   work->x.rows = rows_of(d.operand[0]);
   switch (d.opcode) {
     case Opcode::kScaleAdd:
-      // The first tile is added to nothing.
+      // The first tile has no earlier sums.
       if (has(d, hal::kFirst)) work->x = {};
       work->z.rows = rows_of(d.operand[1]);
       work->a.otherwise = work->b.otherwise = kOne;
@@ -94,7 +94,7 @@ std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
       work->divide = true;
       work->a.rows = rows_of(d.operand[2]);
       break;
-    default:  // kRescale: x * a and no more
+    default:  // kRescale: x * a only
       work->z.otherwise = kMinusZero;
       work->b.otherwise = kOne;
       break;
@@ -102,7 +102,7 @@ std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
   return work;
 }
 
-// The rows that have left their block since.
+// Stores the rows that have left their block since the last call.
 void RtlVecEngine::store(Work& work) {
   for (const std::uint64_t finished = work.rows()->finished; work.stored < finished; ++work.stored) {
     if (work.linear) {

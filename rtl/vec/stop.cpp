@@ -1,4 +1,4 @@
-// What an assertion in the RTL that fails does: it throws, instead of ending the program.
+// Verilator's stop function: a failing assertion in the RTL throws instead of ending the program.
 #include <verilated.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// What travels beside a pipeline: stage i takes what stage i - 1 holds when en[i] is set.
+// Delay line beside a pipeline: stage i takes the value of stage i - 1 when en[i] is set.
 module vec_delay #(
     parameter WIDTH = 1,
     parameter STAGES = 1

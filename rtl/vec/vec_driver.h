@@ -1,5 +1,5 @@
-// A Verilated vec_unit as a C++ object with one call per clock cycle: set the inputs, settle(), read what is offered
-// and taken, clock(). Model is one of the Verilated classes.
+// C++ driver of a Verilated vec_unit, with one call per clock cycle: set the inputs, settle(), read the handshakes,
+// clock(). Model is one of the Verilated classes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class VecDriver {
  public:
   static constexpr std::size_t kLanes = kLanesValue;          // elements per beat at the output
   static constexpr std::size_t kWord = kWordValue;            // elements per word at the input
-  static constexpr std::size_t kBuffer = kWord << kLogWords;  // longest row that needs to come only once
+  static constexpr std::size_t kBuffer = kWord << kLogWords;  // longest row that is fed only once
 
   VecDriver(VerilatedContext& context, const char* name) : context_(context), model_(&context, name) {
     model_.clk = 0;
@@ -22,7 +22,7 @@ class VecDriver {
   }
   ~VecDriver() {
     model_.final();
-    Verilated::threadContextp(&context_);  // the model's destructor looks there, not into its own context
+    Verilated::threadContextp(&context_);  // the model's destructor uses the thread's context, not its own
   }
   VecDriver(const VecDriver&) = delete;
   VecDriver& operator=(const VecDriver&) = delete;
@@ -54,7 +54,7 @@ class VecDriver {
   void take(bool ready) { model_.out_ready = ready; }
   void settle() { model_.eval(); }
 
-  // After settle(): what the coming clock edge does.
+  // Valid after settle(): effects of the next clock edge.
   bool takes_command() const { return model_.cmd_valid && model_.cmd_ready; }
   bool takes_word() const { return model_.in_valid && model_.in_ready; }
   bool gives_beat() const { return model_.out_valid && model_.out_ready; }
@@ -69,7 +69,7 @@ class VecDriver {
     model_.clk = 1;
     model_.eval();
   }
-  void fall() { model_.clk = 0; }  // seen by the next settle()
+  void fall() { model_.clk = 0; }  // evaluated by the next settle()
   void clock() {
     rise();
     fall();

@@ -1,17 +1,17 @@
-// One lane of the exponential: e^(x - top) = mantissa * 2^-15 * 2^-shift, three cycles after `en`. The names are those of
+// One lane of the exponential: e^(x - top) = mantissa * 2^-15 * 2^-shift, three cycles after `en`. Names are those of
 // the table in models/arith/softmax.h.
 module vec_exp (
     input  logic               clk,
-    input  logic        [ 2:0] en,        // stage i takes what stage i - 1 holds
+    input  logic        [ 2:0] en,        // stage i takes the value of stage i - 1
     input  logic        [15:0] x,
     input  logic signed [31:0] top,       // fixed point
-    input  logic               none,      // 32 nats below, whatever x is: rounds to nothing
+    input  logic               none,      // forces 32 nats below, which rounds to zero
     output logic        [15:0] mantissa,
     output logic        [ 5:0] shift
 );
   localparam LOG2E = 22'd3025551;
 
-  // Stage 1: the difference, saturated.
+  // Stage 1: saturated difference.
   logic signed [31:0] fixed;
   logic [31:0] wide;
   logic [18:0] difference;
@@ -21,7 +21,7 @@ module vec_exp (
   );
   assign wide = top - fixed;
 
-  // Stage 2: in units of log2.
+  // Stage 2: difference in units of log2.
   logic [40:0] product;
   logic [21:0] t;
   assign product = {22'd0, difference} * {19'd0, LOG2E} + 41'd262144;

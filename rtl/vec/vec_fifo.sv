@@ -1,5 +1,5 @@
-// A first-in first-out buffer whose head can be seen before it is taken. Pushing a full one or popping an empty one is a
-// mistake of whoever uses it; users count what they have under way instead of asking, so `full` is for the simple cases.
+// FIFO whose head is visible before it is popped. Pushing a full FIFO or popping an empty one is an error of the user.
+// Most users count entries in flight instead of using `full`.
 module vec_fifo #(
     parameter WIDTH = 8,
     parameter LOG_DEPTH = 4

@@ -1,4 +1,4 @@
-// An FP16 number in fixed point: units of 2^-14, rounded to nearest even; an infinity or NaN gives the lowest number.
+// FP16 to fixed point in units of 2^-14, rounded to nearest even; an infinity or NaN gives the lowest number.
 module vec_fixed (
     input  logic        [15:0] x,
     output logic signed [31:0] fixed

@@ -1,8 +1,8 @@
-// The FP32 row operations: x * a + z * b with every operation rounded, and x / a rounded to FP32, then to FP16 (the low half
-// of each result). LANES elements per cycle; models/arith/online.h is the arithmetic, bit for bit.
+// FP32 row operations: x * a + z * b with every operation rounded, and x / a. The quotient is rounded to FP32, then to
+// FP16 (low half of each result). LANES elements per cycle. Equals models/arith/online.h bit for bit.
 //
-// One command per matrix. Its elements are packed over the lanes whatever its rows' length, so that every lane has the a
-// and b of its own row. x * a + z is b = 1; x * a is z = -0; a row's first tile is x = a = 0.
+// One command per matrix. Elements are packed over the lanes regardless of row length; every lane has the a and b of
+// its own row. x * a + z: b = 1. x * a: z = -0. First tile of a row: x = a = 0.
 module vec_linear #(
     parameter LANES = 8,
     parameter LENGTH_BITS = 32
@@ -27,7 +27,7 @@ module vec_linear #(
     output logic [LANES*32-1:0] out_data,
     output logic                out_last
 );
-  localparam LOG_DEPTH = 6;  // more beats than the longest pipeline has stages
+  localparam LOG_DEPTH = 6;  // 2^LOG_DEPTH beats exceed the stages of the longest pipeline
   localparam DIVIDE = 17;
   localparam WIDTH = LANES * 32 + 1;
 
@@ -36,7 +36,7 @@ module vec_linear #(
   logic dividing, last, take, push;
   assign left = cmd_length - done;
   assign last = left <= LENGTH_BITS'(LANES);
-  // The two kinds take different times: one waits until the other has left the pipelines.
+  // The two operations have different latencies: one waits until the other has left the pipelines.
   assign in_ready = cmd_valid && room != 0 && (under_way == 0 || cmd_divide == dividing);
   assign take = in_valid && in_ready;
   assign cmd_ready = take && last;
@@ -53,7 +53,7 @@ module vec_linear #(
     end
   end
 
-  // add[i], divide[i]: something is in stage i of its pipeline.
+  // add[i], divide[i]: stage i of the pipeline is occupied.
   logic [7:0] add;
   logic [DIVIDE+1:0] divide;
   logic [7:1] add_held;

@@ -1,17 +1,17 @@
-// The first pass: takes rows of FP16 words as fast as they are loaded, passes them on to the row buffer and finds their
-// maximum. A row is told to the next pass when its maximum is known, in `row_*`.
+// First pass: accepts rows of FP16 words at the rate of their loading, forwards them to the row buffer and finds their
+// maximum. A row is passed on in `row_*` when its maximum is known.
 //
-// A row longer than the buffers is fed three times: for the maximum (kept here), for the sum (kept behind the
-// reciprocal) and for the output; then the row is told before its first word is through.
+// A row longer than the buffers is fed for the maximum (kept here), for the sum (kept after the reciprocal) and for the
+// output. The row is then passed on with its first word.
 module vec_max #(
     parameter WORD = 32,  // elements per input word
     parameter LENGTH_BITS = 24,
-    parameter LOG_ROWS = 4  // rows that may be on their way into the next pass
+    parameter LOG_ROWS = 4  // rows in flight to the next pass
 ) (
     input logic clk,
     input logic rst,
 
-    // One command per row, taken with its last word.
+    // One command per row, accepted with its last word.
     input  logic                   cmd_valid,
     output logic                   cmd_ready,
     input  logic [            5:0] cmd_flags,   // {given, scalar, first, online, feed[1:0]}
@@ -35,7 +35,7 @@ module vec_max #(
 
   localparam logic [15:0] NAN = 16'h7E00;
 
-  // Halves as integers in their order, -0 just below +0.
+  // Maps halves to integers of the same order, -0 just below +0.
   function automatic logic [15:0] key_of(input logic [15:0] half);
     key_of = half ^ {1'b0, {15{half[15]}}};
   endfunction
@@ -46,7 +46,7 @@ module vec_max #(
     is_nan = magnitude > 15'h7C00;
   endfunction
 
-  // The word at the input.
+  // Word at the input.
   logic [LENGTH_BITS-1:0] done, left;
   logic take, first, last, room;
   logic [LOG_ROWS:0] rows_left;
@@ -73,7 +73,7 @@ module vec_max #(
     end
   end
 
-  // One cycle later: the row so far.
+  // Stage 2: the row so far.
   logic a_valid, a_first, a_last, a_nan;
   logic [5:0] a_flags;
   logic [LENGTH_BITS-1:0] a_length;
@@ -95,7 +95,7 @@ module vec_max #(
       else if (!less(key_of(a_old), key_of(greatest))) top = a_old;
     end
     if (a_flags[5]) top = a_old;
-    // NaN, or an infinity: as an IEEE softmax; but online a row may yet have nothing but -inf.
+    // NaN or infinity, as in an IEEE softmax; online, a row of only -inf is valid so far.
     unusable = top[14:10] == 31 && !(a_flags[2] && top == 16'hFC00);
     told = a_valid && a_flags[1:0] != FEED_MAX && (a_flags[1:0] == FEED_WHOLE ? a_last : a_first);
   end

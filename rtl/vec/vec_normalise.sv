@@ -19,14 +19,14 @@ module vec_normalise (
   logic [4:0] field;
   assign k = scale > 25 ? 5'd25 : scale[4:0];
   assign sticky = {1'b0, product[31:2], product[1] | product[0]};
-  // Eleven bits stay of a normal result, fewer of a subnormal one.
+  // A normal result keeps 11 bits, a subnormal one fewer.
   assign cut = 5'd6 + k > {4'b1001, product[31]} + 5'd1 ? 5'd6 + k : {4'b1001, product[31]} + 5'd1;
   assign ulp = 32'd1 << cut;
   assign odd = (sticky & ulp) != 0;
   assign rounded = (sticky + (ulp >> 1) - 32'd1 + {31'd0, odd}) >> cut;
   logic unused_rounded;
   assign unused_rounded = ^rounded[31:16];
-  assign field = cut - 5'd6 - k;  // the exponent less one: the leading bit, and any carry, adds itself to it
+  assign field = cut - 5'd6 - k;  // exponent field minus one; the leading bit and any carry add to it
 
   always_ff @(posedge clk) begin
     if (en[0]) begin

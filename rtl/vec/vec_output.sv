@@ -1,4 +1,4 @@
-// The third pass: multiplies the terms by the reciprocal of the row's sum (online: by one) and puts out FP16.
+// Third pass: multiplies the terms by the reciprocal of the row's sum (online: by one) and outputs FP16.
 module vec_output #(
     parameter LANES = 8,
     parameter LENGTH_BITS = 24,
@@ -23,8 +23,8 @@ module vec_output #(
     input  logic                out_ready,
     output logic [LANES*16-1:0] out_data,
     output logic                out_last,
-    output logic [        15:0] out_max,    // these three with the last beat: the row's maximum,
-    output logic [        31:0] out_sum,    // FP32: the sum of its exponentials,
+    output logic [        15:0] out_max,    // valid with the last beat: the row's maximum,
+    output logic [        31:0] out_sum,    // the sum of its exponentials (FP32),
     output logic [        31:0] out_scale   // and e^(maximum before - maximum)
 );
   localparam WIDTH = LANES * 16 + 81;

@@ -1,5 +1,5 @@
-// R = 1 / S in a pipeline: S in units of 2^-40 and at least 1, 1 / S = R * 2^-16 * 2^-L. Two quotient bits per stage, so
-// that a row can start in every cycle; LATENCY cycles from `start` to `done`.
+// Reciprocal R of S, pipelined: S >= 1 in units of 2^-40, 1 / S = R * 2^-16 * 2^-L. Two quotient bits per stage; a row
+// can start in every cycle. LATENCY cycles from `start` to `done`.
 module vec_reciprocal #(
     parameter LATENCY = 10
 ) (
@@ -11,9 +11,9 @@ module vec_reciprocal #(
     output logic [16:0] value,
     output logic [ 4:0] exponent
 );
-  localparam STEPS = LATENCY - 1;  // 9: the quotient's 17 bits, and a zero before them
+  localparam STEPS = LATENCY - 1;  // 9: the quotient's 17 bits and a leading zero
 
-  // The position of the leading one, and the 24 bits from it on.
+  // Position of the leading one, and the 24 bits from it on.
   logic [4:0] leading;
   logic [23:0] s;
   logic [63:0] aligned;
@@ -26,7 +26,7 @@ module vec_reciprocal #(
   logic unused_aligned;
   assign unused_aligned = ^{aligned[63:41], aligned[16:0]};
 
-  // (2^39 + s / 2) / s: the low bits of the dividend make room for the quotient's.
+  // (2^39 + s / 2) / s: the low bits of the dividend make room for quotient bits.
   for (genvar i = 0; i <= STEPS; i++) begin : stage
     logic valid;
     logic [23:0] divisor, remainder;

@@ -13,7 +13,6 @@ namespace attnvp::rtl {
 
 namespace {
 
-// What the two have in common.
 template <class Base, class Driver, class Model>
 class VerilatedAs : public Base {
  public:

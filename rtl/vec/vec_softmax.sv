@@ -1,9 +1,9 @@
-// Row softmax and its online form, three passes at work on three rows at once:
+// Row softmax and its online form: three passes that work on three rows at a time.
 //
 //   vec_max  ->  row buffer (words as loaded)  ->  vec_sum  ->  term buffer  ->  vec_output
 //
-// models/arith/softmax.h and online.h are the arithmetic, bit for bit. All control depends on commands and handshakes
-// alone, never on the numbers.
+// Equals models/arith/softmax.h and online.h bit for bit. Control depends on commands and handshakes only, never on
+// data.
 module vec_softmax #(
     parameter LANES = 8,
     parameter WORD = 32,
@@ -75,7 +75,7 @@ module vec_softmax #(
       .data(word)
   );
 
-  // Room in the term buffer is counted from issue to use.
+  // Entries of the term buffer are counted from issue to use.
   logic term_issue, term_push, term_valid, term_pop, unused_term_full;
   logic [LANES*22-1:0] terms_in, terms;
   logic [LOG_BEATS:0] term_room;

@@ -1,4 +1,4 @@
-// The rules of a valid/ready stream, as assertions: what is offered stays, unchanged, until it is taken.
+// Assertions for a valid/ready stream: offered data stay unchanged until they are accepted.
 module vec_stream_rules #(
     parameter WIDTH = 1
 ) (

@@ -1,6 +1,6 @@
-// The second pass: the exponential of every element and their sum. Reads rows from the row buffer, LANES elements per
-// cycle, and leaves terms for the third pass; behind a row's last element its sum becomes a reciprocal (plain softmax)
-// or an FP32 number (online). A beat goes on its way only when there is room for all that it will leave behind.
+// Second pass: exponentials of all elements and their sum. It reads rows from the row buffer, LANES elements per cycle,
+// and writes terms for the third pass. After a row's last element the sum becomes a reciprocal (plain softmax) or an
+// FP32 number (online). A beat is issued only when there is room for all of its results.
 module vec_sum #(
     parameter LANES = 8,
     parameter WORD = 32,
@@ -18,17 +18,17 @@ module vec_sum #(
     output logic                    word_pop,
 
     input  logic                term_room,   // for one more beat
-    output logic                term_issue,  // a beat that will be pushed is on its way
+    output logic                term_issue,  // a beat that will be pushed was issued
     output logic                term_push,
     output logic [LANES*22-1:0] terms,       // {shift 6, mantissa 16} each
 
-    output logic                    meta_push,  // at a row's begin: what the third pass needs to know of it
+    output logic                    meta_push,  // at the start of a row: its data for the third pass
     output logic [LENGTH_BITS+21:0] meta,       // {nan, top 16, flags 5, length}
-    output logic                    side_push,  // behind its end: {sum, scale}, FP32 each
+    output logic                    side_push,  // after its end: {sum, scale}, FP32 each
     output logic [            63:0] side,
     output logic                    reciprocal_push,
     output logic [            21:0] reciprocal,  // {L 5, R 17}
-    input  logic                    row_done     // the third pass is through with one
+    input  logic                    row_done     // the third pass has completed a row
 );
   localparam FEED_SUM = 2'd2;
   localparam FEED_OUT = 2'd3;
@@ -36,7 +36,7 @@ module vec_sum #(
   localparam PARTS = WORD / LANES;
   localparam LOG_PARTS = PARTS > 1 ? $clog2(PARTS) : 1;
 
-  // The row at the head.
+  // Row at the head.
   logic [LENGTH_BITS-1:0] length;
   logic [4:0] flags;
   logic [15:0] top, old;
@@ -48,7 +48,7 @@ module vec_sum #(
   logic [LOG_PARTS-1:0] part;
   logic [LANES*16-1:0] beat;
   logic [LANES-1:0] present;
-  logic [LOG_ROWS:0] rows_left;  // what the FIFOs behind can still hold
+  logic [LOG_ROWS:0] rows_left;  // free entries of the FIFOs to the third pass
   assign left = length - done;
   assign first = done == 0;
   assign last = left <= LENGTH_BITS'(LANES);
@@ -78,8 +78,8 @@ module vec_sum #(
     end
   end
 
-  // v[i]: something is in stage i: 1 difference, 2 product, 3 term, 4 tree, 5 sum. What a stage knows of its row bears
-  // the stage's number.
+  // v[i]: stage i is occupied: 1 difference, 2 product, 3 term, 4 tree, 5 sum. Signals of a stage have its number as
+  // suffix.
   logic [5:1] held;
   logic [5:0] v;
   logic first3, last3, nan3, last4, first4, nan4, last5, nan5;
@@ -113,7 +113,7 @@ module vec_sum #(
       .out({last5, nan5, flags5})
   );
 
-  // Online, a row with nothing but -inf so far sums up to nothing.
+  // Online, a row of only -inf so far has the sum zero.
   logic none;
   assign none = flags[2] && top == 16'hFC00;
   logic signed [31:0] top_fixed;
@@ -139,7 +139,7 @@ module vec_sum #(
   end
   assign term_push = v[3] && flags3[1:0] != FEED_SUM;
 
-  // The scale that a change of the maximum asks for: one more lane, for the maximum before.
+  // Scale for a change of the maximum: an additional lane for the previous maximum.
   logic [15:0] scale_mantissa;
   logic [5:0] scale_shift;
   vec_exp scale_lane (
@@ -152,7 +152,7 @@ module vec_sum #(
       .shift(scale_shift)
   );
 
-  // An exponential as FP32: exact, and nothing from a shift of 41 on.
+  // Exponential as FP32: exact; zero from a shift of 41 on.
   function automatic logic [31:0] to_float(input logic [5:0] shift, input logic [14:0] fraction);
     to_float = shift >= 41 ? 32'd0 : {1'b0, 8'd127 - {2'd0, shift}, fraction, 8'd0};
   endfunction
@@ -172,7 +172,7 @@ module vec_sum #(
     if (v[4]) sum <= first4 ? {20'd0, tree} : sum + {20'd0, tree};
   end
 
-  // Behind the end of a row that puts something out: its sum as FP32, and what goes with it.
+  // After the end of a row with output: its sum as FP32, and its scale.
   logic [2:0] ended;
   logic [1:0] ended_held;
   logic [31:0] scale3, scale7, element7, sum7;

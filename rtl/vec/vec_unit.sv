@@ -1,7 +1,7 @@
-// The VEC engine's datapath: rows in, rows out, over valid/ready streams.
+// Datapath of the VEC engine for softmax: rows in, rows out, over valid/ready streams.
 //
-// One command per row says what to do with it; the row's elements follow in words of WORD, the last one filled up with
-// anything; results leave in beats of LANES, as many as the row's elements need.
+// One command per row. The row's elements follow in words of WORD elements, the last one padded with any values.
+// Results leave in beats of LANES elements.
 module vec_unit #(
     parameter LANES = 8,
     parameter WORD = 32,

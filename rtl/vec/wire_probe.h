@@ -1,5 +1,4 @@
-// The wires inside a Verilated model, by way of its own waveform: Verilator writes it into memory, and it is read from
-// there.
+// Access to the wires of a Verilated model through its waveform, which Verilator writes into memory.
 #pragma once
 
 #include <verilated_vcd_c.h>
@@ -69,8 +68,8 @@ class WireProbe {
     }
   }
 
-  // Of the header: "$scope module NAME $end", "$upscope $end", "$var wire 8 CODE name [7:0] $end", one to a line. The
-  // outermost scope is the model with the block's ports, the one in it is the block.
+  // Header lines: "$scope module NAME $end", "$upscope $end", "$var wire 8 CODE name [7:0] $end". The outermost scope
+  // is the model with the block's ports; the scope in it is the block.
   void declare(std::string_view line, std::string& scope) {
     std::vector<std::string> words;
     for (line.remove_prefix(std::min(line.find_first_not_of(' '), line.size())); !line.empty();) {
@@ -90,7 +89,7 @@ class WireProbe {
       wires_.push_back({scope + words.at(4), bits});
     }
   }
-  // Not: parameters, the rules' copies of the streams, and the clock in every block again.
+  // Excludes parameters, copies of streams for rules, and clock and reset of inner blocks.
   static bool of_interest(const std::string& scope, const std::string& name) {
     const bool parameter = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
     const bool clock = !scope.empty() && (name == "clk" || name == "rst");

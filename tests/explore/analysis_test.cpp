@@ -10,7 +10,7 @@
 #include "explore/analysis/sensitivity.h"
 #include "explore/analysis/versus.h"
 #include "explore/tuning/strategy.h"
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::explore {
 namespace {

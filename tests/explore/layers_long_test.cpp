@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "explore/layers/layers.h"
-#include "platform/config/hardware.h"
-#include "platform/job/imbalance.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/results/imbalance.h"
 
 namespace attnvp::explore {
 namespace {
@@ -19,10 +19,10 @@ std::uint64_t over_tiles(std::uint64_t extent, std::uint64_t tile, const Cost& c
 }
 
 // A block of rows of all cores and of columns has both operands come once for it, its sub-tiles take whole passes.
-void expect_by_hand(const MachineConfig& machine, const job::Result& r) {
-  const config::Network& n = r.network;
+void expect_by_hand(const MachineConfig& machine, const job::RunResult& r) {
+  const workload::Gemm& n = *r.network.gemm();
   const auto tile = [&](const char* name) { return std::uint64_t{r.schedule.tiling[name]}; };
-  const std::uint64_t rows = n.seq_q, columns = n.seq_kv, depth = n.emb;
+  const std::uint64_t rows = n.rows, columns = n.columns, depth = n.depth;
   const std::uint64_t words = rows * depth * ceil_div(columns, tile("nkv")) +
                               columns * depth * ceil_div(rows, tile("nq") * machine.cores) + rows * columns;
   EXPECT_EQ(job::imbalance_of(r).dma_bytes.total(), 2 * words);
@@ -42,20 +42,20 @@ class LayersOfModels : public ::testing::TestWithParam<std::tuple<const char*, c
 TEST_P(LayersOfModels, AreSumsOfGoldenOperationsWhoseProductsAreAsByHand) {
   const auto& [hardware, network] = GetParam();
   const MachineConfig machine = config::load_hardware(hardware);
-  const LayerRun layer = run_layer(machine, config::load_network(network + std::string(",scope=layer")), "mas",
+  const LayerRun layer = run_layer(machine, workload::load(network + std::string(",scope=layer")), "mas",
                                    config::load_energy(machine.energy), {});
   const auto sum = [&](auto part) {
-    return std::accumulate(layer.operations.begin(), layer.operations.end(), decltype(part(job::Result())){},
+    return std::accumulate(layer.operations.begin(), layer.operations.end(), decltype(part(job::RunResult())){},
                            [&](auto so_far, const OperationRun& o) { return so_far + part(o.result); });
   };
-  EXPECT_EQ(layer.cycles(), sum([](const job::Result& r) { return r.cycles; }));
-  EXPECT_DOUBLE_EQ(layer.energy_pj(), sum([](const job::Result& r) { return r.total_energy_pj(); }));
+  EXPECT_EQ(layer.cycles(), sum([](const job::RunResult& r) { return r.cycles; }));
+  EXPECT_DOUBLE_EQ(layer.energy_pj(), sum([](const job::RunResult& r) { return r.total_energy_pj(); }));
   int products = 0;
   for (const auto& [name, result] : layer.operations) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(result.golden_checked);
     EXPECT_TRUE(result.golden.passed) << result.golden.to_string();
-    if (result.network.step != config::Step::kGemm) continue;
+    if (result.network.gemm() == nullptr) continue;
     expect_by_hand(machine, result);
     ++products;
   }

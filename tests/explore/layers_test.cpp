@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/config/operations.h"
-#include "platform/config/step.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
+#include "platform/workload/workload.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp::explore {
@@ -16,13 +15,13 @@ LayerRun run(const std::string& hardware, const std::string& network, const std:
   const MachineConfig machine = config::load_hardware(hardware);
   LayerOptions options;
   options.full = full;
-  return run_layer(machine, config::load_network(network), dataflow, config::load_energy(machine.energy), options);
+  return run_layer(machine, workload::load(network), dataflow, config::load_energy(machine.energy), options);
 }
 
 TEST(Layers, AreTheirOperations) {
-  const auto operations = config::operations_of(config::load_network("llama3.1-8b,scope=layer"));
+  const auto operations = workload::operations_of(workload::load("llama3.1-8b,scope=layer"));
   std::string text;
-  for (const config::Operation& o : operations) text += o.name + " " + o.network.name + "\n";
+  for (const workload::LayerOperation& o : operations) text += o.name + " " + o.workload.name() + "\n";
   EXPECT_EQ(text,
             "attention norm rmsnorm:2048x4096\nqkv gemm:2048x6144x4096\nrotary rope:2048x5120x128\n"
             "attention llama3.1-8b,scope=layer\nout gemm:2048x4096x4096\nattention sum add:2048x4096\n"
@@ -32,8 +31,8 @@ TEST(Layers, AreTheirOperations) {
 
 std::string names_of(const std::string& network) {
   std::string text;
-  for (const config::Operation& o : config::operations_of(config::load_network(network))) {
-    const std::string& name = o.name == "attention" ? o.name : o.network.name;
+  for (const workload::LayerOperation& o : workload::operations_of(workload::load(network))) {
+    const std::string& name = o.name == "attention" ? o.name : o.workload.name();
     text += (text.empty() ? "" : " ") + name;
   }
   return text;
@@ -71,10 +70,10 @@ TEST(Layers, ProjectionsHaveTheWidthOfTheValues) {
 }
 
 TEST(Layers, OfDecodingHaveARowForEveryRequest) {
-  const auto operations = config::operations_of(config::load_network("llama3.1-8b,phase=decode,batch=3,cache=99"));
-  EXPECT_EQ(operations.front().network.name, "rmsnorm:3x4096");
-  EXPECT_EQ(operations[1].network.name, "gemm:3x6144x4096");
-  EXPECT_EQ(operations[3].network.seq_kv, 100U);
+  const auto operations = workload::operations_of(workload::load("llama3.1-8b,phase=decode,batch=3,cache=99"));
+  EXPECT_EQ(operations.front().workload.name(), "rmsnorm:3x4096");
+  EXPECT_EQ(operations[1].workload.name(), "gemm:3x6144x4096");
+  EXPECT_EQ(operations[3].workload.attention().seq_kv, 100U);
 }
 
 TEST(Layers, AreSumsAndGolden) {
@@ -110,7 +109,7 @@ TEST(Layers, HaveTypes) {
     for (const auto& [name, result] : layer.operations) {
       EXPECT_TRUE(result.golden_checked) << name;
       EXPECT_TRUE(result.golden.passed) << name << ": " << result.golden.to_string();
-      EXPECT_EQ(result.network.typed(), !config::is_row_step(result.network.step)) << name;
+      EXPECT_EQ(result.network.is_typed(), result.network.rows() == nullptr) << name;
       cycles += result.cycles;
     }
     EXPECT_EQ(layer.cycles(), cycles);
@@ -145,7 +144,7 @@ std::uint64_t need_of(const std::string& network, const std::string& dataflow) {
   MachineConfig machine = config::load_hardware("edge");
   machine.dram.size_bytes = 64 << 10;
   try {
-    run_layer(machine, config::load_network(network), dataflow, config::load_energy(machine.energy), {});
+    run_layer(machine, workload::load(network), dataflow, config::load_energy(machine.energy), {});
   } catch (const config::ConfigError& e) {
     const std::string text = e.what(), word = " need at least ";
     EXPECT_NE(text.find("dram.size is 65536 bytes"), std::string::npos) << text;
@@ -168,8 +167,7 @@ TEST(Layers, NeedDramForWeightsCacheAndActivations) {
   MachineConfig machine = config::load_hardware("edge");
   const auto run_in = [&](std::uint64_t bytes) {
     machine.dram.size_bytes = bytes;
-    return run_layer(machine, config::load_network(shape + ",scope=model"), "mas", config::load_energy(machine.energy),
-                     {});
+    return run_layer(machine, workload::load(shape + ",scope=model"), "mas", config::load_energy(machine.energy), {});
   };
   EXPECT_TRUE(run_in(all).golden_passed());
   EXPECT_THROW(run_in(all - 1), config::ConfigError);
@@ -181,9 +179,9 @@ TEST(Layers, OfModelsDoNotFitInLessThanTheirWeights) {
   machine.dram.size_bytes = 1 << 30;
   LayerOptions timing;
   timing.full = false;
-  EXPECT_THROW(run_layer(machine, config::load_network("llama3.1-8b,scope=model"), "mas",
-                         config::load_energy(machine.energy), timing),
-               config::ConfigError);
+  EXPECT_THROW(
+      run_layer(machine, workload::load("llama3.1-8b,scope=model"), "mas", config::load_energy(machine.energy), timing),
+      config::ConfigError);
 }
 
 }  // namespace

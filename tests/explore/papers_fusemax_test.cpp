@@ -5,12 +5,12 @@
 #include <sstream>
 
 #include "explore/papers/fusemax.h"
-#include "platform/config/catalog.h"
-#include "platform/config/document.h"
-#include "platform/config/energy.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/text/version.h"
+#include "platform/base/version.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp::papers {
@@ -32,7 +32,8 @@ TEST_P(Sampled, EqualsTheWhole) {
       config::load_hardware(c.dataflow.rfind("fusemax", 0) == 0 ? "fusemax" : "fusemax-baseline");
   runs::Runner runner(machine, config::load_energy(machine.energy), false);
   const job::Schedule schedule = job::parse_dataflow(c.dataflow);
-  const config::Network network = config::load_network(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb));
+  const workload::Attention network =
+      workload::load(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb)).attention();
   const Measure sample = sampled(runner, schedule, c.tokens, c.emb, c.sample).at(c.heads);
   job::Schedule same = schedule;
   same.tiling = sample.tiling;  // as chosen for the sample

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "explore/papers/lean.h"
-#include "platform/config/catalog.h"
-#include "platform/config/document.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
 
 namespace attnvp::papers {
 namespace {

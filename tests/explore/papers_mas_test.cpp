@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "explore/papers/mas.h"
-#include "platform/config/catalog.h"
-#include "platform/config/document.h"
-#include "platform/config/error.h"
-#include "platform/config/hardware.h"
-#include "platform/text/version.h"
+#include "platform/base/version.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
+#include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
 
 namespace attnvp::papers {
 namespace {
@@ -62,7 +62,7 @@ TEST(Reproduce, OnlyThePapersSettingIsPinned) {
   for (const auto& [place, result] : s.results) {
     EXPECT_EQ(result.schedule.text, place.second == "tileflow" ? "tileflow:row_blocks=8" : place.second);
     if (place.second != "tileflow") continue;
-    const double rows = result.network.seq_q / 8.0;
+    const double rows = result.network.extents().seq_q / 8.0;
     EXPECT_EQ(result.schedule.tiling["nq"], 16 * static_cast<unsigned>(std::ceil(rows / 16))) << place.first;
     EXPECT_EQ(result.schedule.tiling["hh"], 1U) << place.first;
   }

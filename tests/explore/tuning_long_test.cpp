@@ -14,8 +14,8 @@
 
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
+#include "platform/machine/hardware.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::explore {
 namespace {
@@ -90,8 +90,7 @@ Problem problem(const Case& c, const std::vector<std::string>& more = {}) {
   std::vector<std::string> keys = c.keys();
   keys.insert(keys.end(), more.begin(), more.end());
   const MachineConfig machine = config::load_hardware("edge", keys);
-  return {machine, config::load_network(c.network), job::parse_dataflow(c.dataflow),
-          config::load_energy(machine.energy)};
+  return {machine, workload::load(c.network), job::parse_dataflow(c.dataflow), config::load_energy(machine.energy)};
 }
 
 TuningOptions options(std::uint64_t evaluations = TuningOptions().evaluations) {

@@ -14,12 +14,12 @@
 #include "explore/tuning/cache.h"
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
-#include "platform/config/catalog.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
-#include "platform/job/advice.h"
-#include "platform/job/job.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
+#include "platform/run/results/advice.h"
 #include "platform/schedule/bound.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::explore {
 namespace {
@@ -27,7 +27,7 @@ namespace {
 Problem problem(const std::string& net, const std::string& dataflow = "mas",
                 const std::vector<std::string>& keys = {}) {
   const MachineConfig machine = config::load_hardware("edge", keys);
-  return {machine, config::load_network(net), job::parse_dataflow(dataflow), config::load_energy(machine.energy)};
+  return {machine, workload::load(net), job::parse_dataflow(dataflow), config::load_energy(machine.energy)};
 }
 
 TuningOptions options(std::uint64_t evaluations, const std::string& strategy = "descent", std::uint64_t seed = 1) {
@@ -56,7 +56,7 @@ TEST(TriedAdvice, IsAsMuchFasterAsItSays) {
                                     {"H=2,N=128,E=32", {"dram.bandwidth=2 GB/s"}}}) {
       Problem p = problem(net, dataflow, keys);
       p.schedule = choose(p, options(20));
-      job::Result r = job::Runner(p.machine, p.energy, false).run(p.network, p.schedule, nullptr, {});
+      job::RunResult r = job::Runner(p.machine, p.energy, false).run(p.network, p.schedule, nullptr, {});
       const std::vector<job::Advice> untried = job::advice_for(r, p.machine);
       try_advice(r, p.machine, p.energy, options(20));
       EXPECT_TRUE(r.bound.advice_tried);
@@ -242,7 +242,7 @@ TEST_F(CacheFolder, KeysTellJobsApart) {
   other.machine.l1.size_bytes *= 2;
   EXPECT_NE(cache_key(other, options(20)), key);
   other = p;
-  other.network = config::load_network("H=2,N=100,E=32,causal=1");
+  other.network = workload::load("H=2,N=100,E=32,causal=1");
   EXPECT_NE(cache_key(other, options(20)), key);
   other = p;
   other.schedule.tiling = job::parse_tiling("nq=32");
@@ -264,7 +264,7 @@ TEST(ShippedTilings, AreAsGoodAsTheChoice) {
     shipped.tiling = job::parse_tiling(entry.name);
     const auto cycles = static_cast<double>(cycles_of(p, shipped));
     EXPECT_LE(cycles, 1.005 * static_cast<double>(cycles_of(p, choose(p)))) << entry.name;
-    if (p.network.seq_q % 16 == 0) {
+    if (p.network.extents().seq_q % 16 == 0) {
       const double bound = schedule::layer_demand(job::make_job(p.machine, p.network, shipped), p.machine).cycles();
       EXPECT_LE(cycles, 1.03 * bound) << entry.name;
     }

@@ -10,10 +10,10 @@
 namespace attnvp::validate {
 namespace {
 
-Result shipped(const std::string& set) { return validate(file_of_set(set), {}); }
+SetResult shipped(const std::string& set) { return validate(file_of_set(set), {}); }
 
 // Every line of the file has its points: none is left out.
-void expect_all_rows(const Result& r) {
+void expect_all_rows(const SetResult& r) {
   ASSERT_FALSE(r.points.empty());
   for (std::uint64_t row = 1; row <= r.lines.size(); ++row) {
     EXPECT_TRUE(std::binary_search(r.rows.begin(), r.rows.end(), row)) << r.set << ": row " << row;
@@ -21,7 +21,7 @@ void expect_all_rows(const Result& r) {
 }
 
 TEST(ValidateLong, AttentionKernels) {
-  const Result r = shipped("attention");
+  const SetResult r = shipped("attention");
   expect_all_rows(r);
   std::map<bool, std::vector<Point>> points;  // by whether they are prefill
   for (std::size_t i = 0; i < r.points.size(); ++i) {
@@ -43,7 +43,7 @@ struct Bar {
 class ValidateSets : public testing::TestWithParam<Bar> {};
 
 TEST_P(ValidateSets, AreWithinTheirBar) {
-  const Result r = shipped(GetParam().set);
+  const SetResult r = shipped(GetParam().set);
   expect_all_rows(r);
   EXPECT_LE(r.errors.mape, GetParam().mape);
 }

@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
-#include "platform/job/job.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
+#include "platform/workload/workload.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
 
-job::Result run_overwrite(const MachineConfig& machine, const std::string& net, const std::string& tiling, bool full,
-                          const std::string& dataflow = "mas:overwrite=on") {
-  const config::Network network = config::load_network(net);
+job::RunResult run_overwrite(const MachineConfig& machine, const std::string& net, const std::string& tiling, bool full,
+                             const std::string& dataflow = "mas:overwrite=on") {
+  const workload::Attention network = workload::load(net).attention();
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
   runs::Runner runner(machine, config::load_energy(machine.energy), full, runs::few_evaluations(24));
@@ -24,35 +24,38 @@ job::Result run_overwrite(const MachineConfig& machine, const std::string& net, 
   return runner.run(network, schedule, full ? &tensors : nullptr, {});
 }
 
-std::uint64_t tensor_bytes(const config::Network& n) {
+std::uint64_t tensor_bytes(const workload::Attention& n) {
   return std::uint64_t{n.batch} * n.heads * n.emb * (n.seq_q + 2 * std::uint64_t{n.seq_kv}) * 2;
 }
 
-void expect_accounted_for(const job::Result& r) {
+void expect_accounted_for(const job::RunResult& r) {
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
-  EXPECT_EQ(r.sum("dram", "read_words") * 2, tensor_bytes(r.network) + r.statistic("overwrites.reload_bytes"));
+  EXPECT_EQ(r.sum("dram", "read_words") * 2,
+            tensor_bytes(r.network.attention()) + r.statistic("overwrites.reload_bytes"));
   // What gave way comes back, unless another head's comes next anyway.
-  EXPECT_LE(r.statistic("overwrites.reload_bytes"),
-            (r.statistic("overwrites.k") + r.statistic("overwrites.v")) * r.network.seq_kv * r.network.emb * 2);
+  EXPECT_LE(r.statistic("overwrites.reload_bytes"), (r.statistic("overwrites.k") + r.statistic("overwrites.v")) *
+                                                        r.network.extents().seq_kv * r.network.extents().emb * 2);
   EXPECT_EQ(r.statistic("overwrites.count"), r.statistic("overwrites.k") + r.statistic("overwrites.v"));
 }
 
 TEST(Overwrite, TakesV) {
-  const job::Result r = run_overwrite(config::load_hardware("overwrite-v"), "H=2,N=512,E=64", "nq=64", true);
+  const job::RunResult r = run_overwrite(config::load_hardware("overwrite-v"), "H=2,N=512,E=64",
+                                         "bb=1,hh=1,nq=64,nkv=64,m0=32,n0=32,k0=16,kv=1,rb=1", true);
   expect_accounted_for(r);
   EXPECT_GT(r.statistic("overwrites.v"), 0U);
   EXPECT_LE(r.statistic("overwrites.k"), 1U);  // when there is no C to come
 }
 
 TEST(Overwrite, TakesK) {
-  const job::Result r = run_overwrite(config::load_hardware("overwrite-k"), "H=2,N=512,E=64", "nq=64", true);
+  const job::RunResult r = run_overwrite(config::load_hardware("overwrite-k"), "H=2,N=512,E=64",
+                                         "bb=1,hh=1,nq=64,nkv=64,m0=32,n0=32,k0=32,kv=1,rb=1", true);
   expect_accounted_for(r);
   EXPECT_GT(r.statistic("overwrites.k"), 0U);
   EXPECT_EQ(r.statistic("overwrites.v"), 0U);
 }
 
 TEST(Overwrite, NothingGivesWayWhereThereIsRoom) {
-  const job::Result r = run_overwrite(config::load_hardware("edge"), "H=2,N=512,E=64", "nq=64", true);
+  const job::RunResult r = run_overwrite(config::load_hardware("edge"), "H=2,N=512,E=64", "nq=64", true);
   expect_accounted_for(r);
   EXPECT_EQ(r.statistic("overwrites.count"), 0U);
 }
@@ -61,7 +64,7 @@ TEST(Overwrite, NothingGivesWayWhereThereIsRoom) {
 TEST(Overwrite, CostsNothingWhereThereIsRoom) {
   const MachineConfig machine = config::load_hardware("edge");
   for (const char* tiling : {"nq=64", "nq=48,kv=1,rb=1", "nq=32,nkv=96,kv=stream", "nq=80,rb=2"}) {
-    const job::Result plain = run_overwrite(machine, "H=3,N=300,E=48", tiling, false, "mas:overwrite=off");
+    const job::RunResult plain = run_overwrite(machine, "H=3,N=300,E=48", tiling, false, "mas:overwrite=off");
     for (const char* guarded : {"mas", "mas:overwrite=on"}) {
       EXPECT_EQ(run_overwrite(machine, "H=3,N=300,E=48", tiling, false, guarded).cycles, plain.cycles) << tiling;
     }
@@ -77,7 +80,7 @@ TEST(Overwrite, TakesOverWhereSpaceRunsOut) {
     machine.l1.size_bytes = std::uint64_t{kib} << 10;
     const auto try_run = [&](const char* dataflow) -> std::uint64_t {
       try {
-        const job::Result r = run_overwrite(machine, "H=2,N=256,E=64", kTiles, true, dataflow);
+        const job::RunResult r = run_overwrite(machine, "H=2,N=256,E=64", kTiles, true, dataflow);
         expect_accounted_for(r);
         guarded += r.statistic("overwrites.count") > 0 && std::string(dataflow) == "mas" ? 1 : 0;
         return r.cycles;
@@ -96,8 +99,8 @@ TEST(Overwrite, TakesOverWhereSpaceRunsOut) {
 
 TEST(Overwrite, TimingModeSeesTheSame) {
   const MachineConfig machine = config::load_hardware("overwrite-v");
-  const job::Result full = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", true);
-  const job::Result timing = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", false);
+  const job::RunResult full = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", true);
+  const job::RunResult timing = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", false);
   EXPECT_EQ(full.cycles, timing.cycles);
   EXPECT_EQ(full.statistic("overwrites.reload_bytes"), timing.statistic("overwrites.reload_bytes"));
 }
@@ -114,7 +117,7 @@ TEST(Overwrite, AnyL1Size) {
         machine.vec.lanes = 40 + 8 * (kib % 7);
         machine.l1.size_bytes = std::uint64_t{kib} << 10;
         try {
-          const job::Result r = run_overwrite(machine, net, "nq=48,kv=1,rb=1", true);
+          const job::RunResult r = run_overwrite(machine, net, "nq=48,kv=1,rb=1", true);
           expect_accounted_for(r);
           overwriting += r.statistic("overwrites.count") > 0 ? 1 : 0;
         } catch (const std::runtime_error& e) {

@@ -1,10 +1,10 @@
-// A machine on the bench: a Platform whose firmware is a test's lambda. What a test does to the machine goes
-// over the control processor's bus; memories are filled and read through the back door.
+// Test bench: a Platform whose firmware is a test's lambda. The test acts through the control processor's bus; memories
+// are filled and read by debug access.
 //
-// Times. The bench's clock is 1 GHz, DRAM moves 8 B/cycle after 100 cycles, an L1 port 64 B/cycle; the array
-// is 16 x 16 with 30 cycles of skew, VEC has 256 lanes at 32 lane-cycles per element and 16 cycles of
-// pipeline. A descriptor is 128 bytes over an 8-byte bus: 16 cycles, its doorbell 1: kPush cycles after the
-// firmware began, the first descriptor is in its queue.
+// Timing: the clock is 1 GHz. DRAM moves 8 B/cycle after 100 cycles, an L1 port 64 B/cycle. The array is 16 x 16 with
+// 30 cycles of skew. VEC has 256 lanes, 32 lane-cycles per element and 16 pipeline cycles. A descriptor of 128 bytes
+// takes 16 cycles over an 8-byte bus, its doorbell 1; the first descriptor is in its queue kPush cycles after the
+// firmware began.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 
 #include "firmware/hal/registers.h"
 #include "models/arith/half.h"
-#include "models/bus/payload.h"
-#include "models/control_processor/cpu.h"
-#include "platform/elaboration/platform.h"
+#include "models/control/control_processor/cpu.h"
+#include "models/interconnect/bus/payload.h"
+#include "platform/run/platform.h"
 
 namespace attnvp::bench {
 
@@ -44,7 +44,7 @@ inline MachineConfig machine() {
   return m;
 }
 
-// Descriptors. Rows are dense unless a stride is given.
+// Descriptors; rows are dense unless a stride is given.
 inline hal::Descriptor nop() { return {}; }
 
 inline hal::Descriptor after(hal::Descriptor d, std::uint32_t event, std::uint32_t tokens = 1, std::uint32_t span = 1) {
@@ -65,7 +65,7 @@ struct Tile {
   std::uint16_t m, n, k;
 };
 
-// FP32 partials for it to start from, and the result as such.
+// Starts from FP32 partial sums and returns them.
 inline hal::Descriptor accumulating(hal::Descriptor d, std::uint64_t partials, std::uint32_t row_stride) {
   d.flags |= hal::kAccumulate;
   d.operand[3] = {partials, row_stride, d.operand[2].columns};
@@ -101,7 +101,7 @@ inline hal::Descriptor softmax(std::uint32_t rows, std::uint32_t columns, std::u
   return d;
 }
 
-// Of bytes.
+// in bytes
 struct CopySide {
   std::uint64_t address;
   std::uint32_t row_stride, plane_stride;
@@ -148,8 +148,7 @@ class Bench {
   Core& core(std::size_t i = 0) { return *cluster().cores[i]; }
   const FaultLog& faults() { return platform_->context().faults; }
 
-  // Boots the program on cluster 0 (other clusters do nothing) and returns its cycles. It must come to an
-  // end.
+  // Boots the program on cluster 0 (other clusters are idle), runs it to its end and returns its cycles.
   std::uint64_t run(Program program) {
     program_ = std::move(program);
     const std::uint64_t cycles = platform_->run();
@@ -157,9 +156,9 @@ class Bench {
     return cycles;
   }
 
-  // For programs.
+  // For use in programs.
   hal::Cpu& cpu() { return *cpu_; }
-  std::uint64_t now() { return platform_->context().clock.now() - start_; }  // cycles since the program began
+  std::uint64_t now() { return platform_->context().clock.now() - start_; }  // cycles since the start of the program
   bool push(std::uint64_t queue, const hal::Descriptor& d) {
     return hal::write(*cpu_, queue + hal::kQueueDescriptor, &d, d.length) &&
            hal::write32(*cpu_, queue + hal::kQueueDoorbell, 1);
@@ -178,7 +177,7 @@ class Bench {
   }
   std::uint32_t count(std::uint32_t event) { return read<std::uint32_t>(event_register(event, hal::kEventCount)); }
 
-  // Back doors.
+  // Debug access.
   template <typename T>
   void set_l1(std::uint64_t address, const std::vector<T>& values) {
     debug(tlm::TLM_WRITE_COMMAND, address, const_cast<T*>(values.data()), values.size() * sizeof(T));
@@ -213,7 +212,7 @@ class Bench {
   std::uint64_t start_ = 0;
 };
 
-// Runs one descriptor that signals event 0 and gives the cycle at which its event arrived.
+// Runs one descriptor that signals event 0; returns the cycle at which the event arrived.
 inline std::uint64_t cycles_of(Bench& bench, std::uint64_t queue, const hal::Descriptor& d) {
   return bench.run([&](Bench& b) {
     EXPECT_TRUE(b.push(queue, then(d, 0)));

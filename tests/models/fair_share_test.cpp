@@ -1,5 +1,5 @@
 // Expected times are worked out by hand in the comments: rates are bytes per cycle, times cycles.
-#include "models/scratchpad/fair_share.h"
+#include "models/memory/scratchpad/fair_share.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Every fault a wrong descriptor can raise: which registers show it, what the log says, and that nobody
 // hangs.
-#include "models/fault.h"
+#include "models/sim/fault.h"
 
 #include <fmt/format.h>
 

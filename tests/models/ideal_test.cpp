@@ -6,8 +6,8 @@
 
 #include <random>
 
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {
@@ -41,12 +41,12 @@ Job random_job(unsigned seed) {
   return job;
 }
 
-job::Result run(const Job& job, const std::vector<std::string>& settings, const job::Schedule& schedule) {
+job::RunResult run(const Job& job, const std::vector<std::string>& settings, const job::Schedule& schedule) {
   std::vector<std::string> all = job.machine;
   all.insert(all.end(), settings.begin(), settings.end());
   const MachineConfig machine = config::load_hardware("edge", all);
   runs::Runner runner(machine, config::load_energy(machine.energy), false);
-  return runner.run(config::load_network(job.network), schedule, nullptr, {});
+  return runner.run(workload::load(job.network), schedule, nullptr, {});
 }
 
 class Ideal : public testing::TestWithParam<const char*> {};
@@ -60,8 +60,8 @@ TEST_P(Ideal, IsBeatenByTheOrderOfEqualTimesAtMost) {
       const MachineConfig banked = config::load_hardware("edge", real);
       ideal.push_back(fmt::format("dram.bandwidth={:.0f} B/s", banked.dram.bytes_per_second));
     }
-    const job::Result best = run(job, ideal, job::parse_dataflow(job.dataflow));
-    const job::Result found = run(job, real, best.schedule);
+    const job::RunResult best = run(job, ideal, job::parse_dataflow(job.dataflow));
+    const job::RunResult found = run(job, real, best.schedule);
     EXPECT_GE(static_cast<double>(found.cycles), found.bound.most.cycles) << setting << " on " << job.network;
     EXPECT_GT(static_cast<double>(found.cycles), (1 - kMostGain) * static_cast<double>(best.cycles))
         << setting << " on " << job.network << " with " << job.dataflow << ", "

@@ -2,8 +2,8 @@
 // B/cycle after 10, an L1 port 64 B/cycle; bursts of 1 KiB are 128 cycles on DRAM's bus and 16 on the others.
 #include <numeric>
 
-#include "models/network/config.h"
-#include "platform/config/hardware.h"
+#include "models/interconnect/network/config.h"
+#include "platform/machine/hardware.h"
 #include "tests/models/bench.h"
 
 namespace attnvp::bench {

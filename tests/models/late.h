@@ -1,5 +1,5 @@
-// Kinds that take time of their own, for tests: an interconnect and memories, behind what they stand for. Those called
-// "late" annotate it, those called "waiting" let their initiators wait.
+// Test modules with added latency: an interconnect and memories around the standard ones. "late" kinds annotate the
+// delay, "waiting" kinds block their initiators.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,14 +9,14 @@
 #include <memory>
 #include <vector>
 
-#include "models/bus/payload.h"
-#include "models/bus/stream.h"
-#include "models/control_processor/cpu.h"
+#include "models/control/control_processor/cpu.h"
+#include "models/control/processor.h"
+#include "models/interconnect/bus/payload.h"
+#include "models/interconnect/bus/stream.h"
 #include "models/interconnect/interconnect.h"
-#include "models/processor.h"
-#include "models/register_file/register_file.h"
+#include "models/memory/register_file/register_file.h"
+#include "models/memory/scratchpad/scratchpad.h"
 #include "models/registry.h"
-#include "models/scratchpad/scratchpad.h"
 
 namespace attnvp::bench {
 
@@ -39,14 +39,14 @@ void pass(std::uint64_t cycles, const Clock& clock, sc_core::sc_time& delay) {
   delay = sc_core::SC_ZERO_TIME;
 }
 
-// An access that something behind has been handed; the response goes on a fixed time later.
+// Access in progress at a target; its response is forwarded a fixed time later.
 struct LateAccess final : PendingAccess {
   void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override {
     payload->set_extension(former);
     response.send(delay + more);
     delete this;
   }
-  // True: over, after `delay`.
+  // True: completed, after `delay`.
   static bool begin(InitiatorSocket& out, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
                     const sc_core::sc_time& more, const Response& response) {
     auto* const access = new LateAccess;
@@ -69,7 +69,7 @@ struct LateAccess final : PendingAccess {
 template <bool kWaits>
 class LateInterconnect : public Interconnect {
  public:
-  LateInterconnect(sc_core::sc_module_name name, const Site& site)
+  LateInterconnect(sc_core::sc_module_name name, const ModuleContext& site)
       : Interconnect(name, site.context), config_(site.machine.own<LateConfig>()) {}
   bool is_approximately_timed() const override { return !kWaits; }
 
@@ -107,7 +107,8 @@ constexpr std::uint64_t kLateMemoryCycles = 7;
 template <class Inner, bool kWaits>
 class LateMemory : public Memory, private Target, private StreamTarget {
  public:
-  LateMemory(sc_core::sc_module_name name, const Site& site) : Memory(name, site.context), inner_("inner", site) {
+  LateMemory(sc_core::sc_module_name name, const ModuleContext& site)
+      : Memory(name, site.context), inner_("inner", site) {
     for (std::uint32_t i = 0; i < site.engines; ++i) {
       streams_.push_back(std::make_unique<Streams>(("in" + std::to_string(i)).c_str(), *this, i));
       streams_.back()->out.bind(inner_.stream(i));
@@ -201,23 +202,24 @@ class LateMemory : public Memory, private Target, private StreamTarget {
 
 template <bool kWaits>
 bool add_late_kinds(const char* name) {
-  Kind<Interconnect> network("interconnect", name, "takes time", {},
-                             [](const Site& s) { return std::make_unique<LateInterconnect<kWaits>>(s.name, s); });
+  Kind<Interconnect> network("interconnect", name, "takes time", {}, [](const ModuleContext& s) {
+    return std::make_unique<LateInterconnect<kWaits>>(s.name, s);
+  });
   return (kWaits ? add_kind(std::move(network)) : add_kind(std::move(network).with_keys<LateConfig>())) &&
          add_kind<Memory>(
              {"l1",
               name,
               "takes time",
               {"attnvp.l1"},
-              [](const Site& s) { return std::make_unique<LateMemory<Scratchpad, kWaits>>(s.name, s); }}) &&
-         add_kind<Memory>({"l0", name, "takes time", {"attnvp.l0"}, [](const Site& s) {
+              [](const ModuleContext& s) { return std::make_unique<LateMemory<Scratchpad, kWaits>>(s.name, s); }}) &&
+         add_kind<Memory>({"l0", name, "takes time", {"attnvp.l0"}, [](const ModuleContext& s) {
                              return std::make_unique<LateMemory<RegisterFile, kWaits>>(s.name, s);
                            }});
 }
-// A processor that knows SystemC's time only: every access waits by itself, before and after.
+// Processor without run-ahead: every access waits before and after it.
 class WaitingProcessor : public Processor, private hal::Cpu {
  public:
-  WaitingProcessor(sc_core::sc_module_name name, const Site& site)
+  WaitingProcessor(sc_core::sc_module_name name, const ModuleContext& site)
       : Processor(name, site.context), config_(site.machine.control), firmware_(*site.firmware) {
     SC_HAS_PROCESS(WaitingProcessor);
     SC_THREAD(run);
@@ -263,7 +265,7 @@ class WaitingProcessor : public Processor, private hal::Cpu {
   sc_core::sc_event start_;
 };
 inline const bool kWaitingProcessor =
-    add_kind<Processor>({"control", "waiting", "waits by itself", {}, [](const Site& site) {
+    add_kind<Processor>({"control", "waiting", "waits by itself", {}, [](const ModuleContext& site) {
                            return std::make_unique<WaitingProcessor>(site.name, site);
                          }});
 

@@ -1,7 +1,7 @@
 // Little's law: what one cluster, or one channel, can draw is what it has under way over the time that takes. By hand:
 // DRAM answers after 1000 cycles, a burst of 64 bytes is a cycle at an L1 port.
-#include "models/cached_dram/cached_dram.h"
-#include "models/control_processor/cpu.h"
+#include "models/control/control_processor/cpu.h"
+#include "models/memory/cached_dram/cached_dram.h"
 #include "tests/models/bench.h"
 
 namespace attnvp::bench {

@@ -1,5 +1,5 @@
 // What the checker of the TLM-2.0 base protocol finds, and that it finds nothing where the rules are kept.
-#include "models/bus/protocol_checker.h"
+#include "models/interconnect/bus/protocol_checker.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "models/bus/payload.h"
+#include "models/interconnect/bus/payload.h"
 
 namespace attnvp {
 namespace {

@@ -1,5 +1,5 @@
 // What is told late, or ahead of time, comes in order of time, and of an instant the last value stays.
-#include "models/trace/recorder.h"
+#include "models/sim/trace/recorder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Kinds of modules: who is known where, keys of a kind's own, and mistakes in a model.
 #include "models/registry.h"
 
-#include "platform/config/hardware.h"
+#include "platform/machine/hardware.h"
 #include "tests/models/bench.h"
 #include "tests/models/late.h"
 
@@ -11,21 +11,22 @@ namespace {
 // Counts energy of a component that its registration does not name.
 class Spender : public Memory {
  public:
-  Spender(sc_core::sc_module_name name, const Site& site) : Memory(name, site.context) {}
+  Spender(sc_core::sc_module_name name, const ModuleContext& site) : Memory(name, site.context) {}
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   Counter spent{*this, "spent", "actions", "nobody knows", {"attnvp.secret", "spend"}};
 
  private:
   tlm_utils::simple_target_socket<Spender> in_{"in"};
 };
-const bool kSpender = add_kind(Kind<Memory>("dram", "spender", "is a mistake", {"attnvp.dram"},
-                                            [](const Site& s) { return std::make_unique<Spender>(s.name, s); }));
+const bool kSpender =
+    add_kind(Kind<Memory>("dram", "spender", "is a mistake", {"attnvp.dram"},
+                          [](const ModuleContext& s) { return std::make_unique<Spender>(s.name, s); }));
 const bool kMisplaced = add_kind(Kind<Memory>("mac", "memory", "is no engine", {}, nullptr));
 
 TEST(Registry, EveryPlaceHasItsDefaultKind) {
   const MachineConfig machine;
-  EXPECT_EQ(kinds_of(machine).size(), places().size());
-  for (const Place& place : places()) EXPECT_EQ(kind_of(place.name, machine).name, place.kind(machine));
+  EXPECT_EQ(kinds_of(machine).size(), slots().size());
+  for (const Slot& place : slots()) EXPECT_EQ(kind_of(place.name, machine).name, place.kind(machine));
   EXPECT_EQ(kind_problem(machine), "");
 }
 

@@ -1,9 +1,9 @@
 // What memories take of the host, and where the host's limit is.
 #include <gtest/gtest.h>
 
-#include "models/module.h"
-#include "models/storage/host_memory.h"
-#include "models/storage/paged_memory.h"
+#include "models/memory/storage/host_memory.h"
+#include "models/memory/storage/paged_memory.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/whole.h"
+#include "models/sim/whole.h"
 
 #include <gtest/gtest.h>
 

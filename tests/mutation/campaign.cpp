@@ -10,12 +10,12 @@
 #include <tuple>
 
 #include "firmware/hal/registers.h"
-#include "models/bus/jitter.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/elaboration/platform.h"
-#include "platform/job/command_tap.h"
-#include "platform/job/job.h"
+#include "models/interconnect/bus/jitter.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/control/command_tap.h"
+#include "platform/run/job.h"
+#include "platform/run/platform.h"
 #include "platform/schedule/check/changed.h"
 #include "tests/mutation/mutation.h"
 #include "tests/support/all_schedules.h"
@@ -48,7 +48,7 @@ class Subject {
  public:
   Subject(const MachineConfig& machine, const Setting& setting, const job::Schedule& open)
       : machine_(machine),
-        network_(config::load_network(setting.layer)),
+        network_(workload::load(setting.layer)),
         schedule_(completed(setting, open)),
         made_(job::make_job(machine_, network_, schedule_)),
         tensors_(job::random_tensors(network_, 5)) {
@@ -71,14 +71,14 @@ class Subject {
       last[take ? 1 : 0] = d;
     };
     check(note, note_event);
-    output_ = run({}, {}, 0).value_or(job::Result{}).output;
+    output_ = run({}, {}, 0).value_or(job::RunResult{}).output;
   }
   // One in ten of the processor's own waits and signals.
   bool mutation(runs::Random& dice, Mutation& m) const {
     const std::vector<Recorded>& of_processor = dice.one_in(2) ? takes_ : gives_;
     return random_mutation(dice, dice.one_in(10) && !of_processor.empty() ? of_processor : commands_, m);
   }
-  std::string text() const { return fmt::format("{} on {}, {}", schedule_.text, network_.name, machine_.name); }
+  std::string text() const { return fmt::format("{} on {}, {}", schedule_.text, network_.name(), machine_.name); }
 
   // What is wrong with it as it is, or nothing.
   std::string unsound() const {
@@ -97,7 +97,7 @@ class Subject {
     t.mutants = 1;
     t.found = check(change, of_processor).findings.empty() ? 0 : 1;
     for (std::uint64_t seed = 0; seed <= seeds; ++seed) {
-      const std::optional<job::Result> r = run(change, of_processor, seed);
+      const std::optional<job::RunResult> r = run(change, of_processor, seed);
       if (r && r->output == output_) continue;
       if (t.found != 0) {
         t.seen = 1;
@@ -139,14 +139,14 @@ class Subject {
     platform.write(made_.block.layer.o, nans.data(), dram);
   }
   // With random delays of a seed, or none for 0. Nothing: it stopped on its own, or firmware said that it failed.
-  std::optional<job::Result> run(const schedule::check::Change& change,
-                                 const schedule::check::EventChange& of_processor, std::uint64_t seed) {
+  std::optional<job::RunResult> run(const schedule::check::Change& change,
+                                    const schedule::check::EventChange& of_processor, std::uint64_t seed) {
     if (!runner_) runner_ = std::make_unique<runs::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
     Platform& platform = runner_->platform();
     spoil(platform);
     Context& context = platform.context();
     if (seed != 0) context.jitter = std::make_unique<Jitter>(seed, context.clock.period_fs());
-    std::optional<job::Result> result;
+    std::optional<job::RunResult> result;
     try {
       const job::CommandTap tap(platform, made_, {}, change, of_processor);
       result = runner_->run(network_, schedule_, &tensors_, {});
@@ -158,7 +158,7 @@ class Subject {
   }
 
   MachineConfig machine_;
-  config::Network network_;
+  workload::Workload network_;
   job::Schedule schedule_;
   schedule::Job made_;
   job::Tensors tensors_;

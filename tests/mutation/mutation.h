@@ -1,4 +1,4 @@
-// One mistake in one command of a schedule: an event or an address dropped, weakened, or another one's.
+// Mutation of one command of a schedule: an event or address is dropped, weakened or replaced.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace attnvp::mutation {
 
-struct Place {  // of a command, or of what the processor itself takes or gives
+struct Site {  // position of a command, or of a token access of the processor
   std::uint32_t cluster = 0;
   schedule::Queue queue;
-  std::uint64_t number = 0;  // in its queue, or among those of the processor, from 1
+  std::uint64_t number = 0;  // in its queue, or among the processor's accesses, from 1
   bool processor = false;
 };
 
@@ -23,41 +23,41 @@ struct Mutation {
     kWeakenSignal,
     kOtherWait,
     kOtherSignal,
-    kOldWait,  // as of the command before in the queue
+    kOldWait,  // of the previous command in the queue
     kOldSignal,
-    kAddress,      // of an operand: moved by a few rows
-    kOldAddress,   // as of the command before in the queue
-    kSwapOperands  // the first two operands' addresses
+    kAddress,      // moves an operand by a few rows
+    kOldAddress,   // of the previous command in the queue
+    kSwapOperands  // addresses of the first two operands
   };
-  Place place;
+  Site place;
   What what{};
   int slot = 0;
   std::int64_t by = 0;
-  std::uint64_t address = 0;  // as of the command before
-  hal::EventRef event{0};     // likewise
+  std::uint64_t address = 0;  // of the previous command
+  hal::EventRef event{0};     // of the previous command
 
   void apply(hal::Descriptor& command) const;
   bool is_at(std::uint32_t cluster, const schedule::Queue& queue, std::uint64_t number) const {
     return !place.processor && place.cluster == cluster && place.queue.unit == queue.unit &&
            place.queue.index == queue.index && place.number == number;
   }
-  // Of the processor's take or give, as far as it is that.
+  // Applies to a token access of the processor.
   void apply(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& of, std::uint32_t& tokens) const;
-  bool is_of_operand() const { return what >= What::kAddress; }  // not of an event
+  bool is_of_operand() const { return what >= What::kAddress; }  // else of an event
   std::string text() const;
 };
 
 const char* to_string(Mutation::What what);
 
 struct Recorded {
-  Place place;
-  hal::Descriptor command;  // of the processor: a nop that waits or signals likewise
-  hal::Descriptor before;   // in its queue; a nop: none
+  Site place;
+  hal::Descriptor command;  // for the processor: a nop that waits or signals
+  hal::Descriptor before;   // previous in its queue; a nop: none
 };
 
 hal::Descriptor nop_of(bool take, std::uint32_t event, std::uint32_t tokens);
 
-// A mutation of one of these commands that changes it; false where the dice found none.
+// Random mutation that changes one of the commands; false if none was found.
 bool random_mutation(runs::Random& dice, const std::vector<Recorded>& commands, Mutation& mutation);
 
 }  // namespace attnvp::mutation

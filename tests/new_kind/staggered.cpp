@@ -1,6 +1,6 @@
 // A dataflow of its own: O of one row block comes right behind C of the next, so that MAC computes while VEC does the
 // softmax between them.
-#include "firmware/runtime/attention.h"
+#include "firmware/runtime/attention/attention.h"
 #include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {

@@ -1,13 +1,13 @@
 // What a run is advised to change: what its commands need, not what its engines are held for.
-#include "platform/job/advice.h"
+#include "platform/run/results/advice.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/hardware.h"
 #include "platform/report/report.h"
+#include "platform/run/job.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {
@@ -20,19 +20,19 @@ struct Case {
 
 struct Advised {
   MachineConfig machine;
-  job::Result result;
+  job::RunResult result;
 };
 
-job::Result run(const MachineConfig& machine, const std::string& network, job::Schedule schedule) {
+job::RunResult run(const MachineConfig& machine, const std::string& network, job::Schedule schedule) {
   job::Runner runner(machine, config::load_energy(machine.energy), false);
-  return runner.run(config::load_network(network), schedule, nullptr, {});
+  return runner.run(workload::load(network), schedule, nullptr, {});
 }
 
 Advised advised(const Case& c) {
   Advised a{config::load_hardware("edge", c.settings), {}};
   job::Schedule schedule = job::parse_dataflow(c.dataflow);
   schedule.tiling = job::parse_tiling(c.tiling);
-  a.result = run(a.machine, c.network, runs::complete(a.machine, config::load_network(c.network), schedule));
+  a.result = run(a.machine, c.network, runs::complete(a.machine, workload::load(c.network), schedule));
   a.result.bound.advice = job::advice_for(a.result, a.machine);
   return a;
 }
@@ -46,7 +46,7 @@ double speedup(const Advised& a, const job::Advice& advice) {
   MachineConfig machine = a.machine;
   for (const job::Advice::Setting& s : advice.settings) config::apply_setting(machine, {s.key, s.value, {"advised"}});
   config::finish_machine(machine, {"advised"});
-  const job::Result faster = run(machine, a.result.network.name, a.result.schedule);
+  const job::RunResult faster = run(machine, a.result.network.name(), a.result.schedule);
   return static_cast<double>(a.result.cycles) / static_cast<double>(faster.cycles);
 }
 

@@ -1,15 +1,15 @@
 // Jobs side by side: each computes what it computes by itself, and they hold one another up as far as they share DRAM.
-#include "platform/job/beside.h"
+#include "platform/run/beside.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "platform/config/step.h"
 #include "platform/report/beside.h"
+#include "platform/workload/workload.h"
 #include "tests/platform/random_jobs.h"
-#include "tests/platform/riscv_runs.h"
+#include "tests/platform/control/riscv_runs.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp::runs {
@@ -24,7 +24,7 @@ job::SideBySide together(const MachineConfig& machine, const std::vector<Job>& j
   std::vector<job::Neighbour> neighbours;
   for (const Job& j : jobs) {
     clusters.push_back(job::parse_clusters(j.clusters));
-    neighbours.push_back({config::load_network(j.network), job::parse_dataflow(j.dataflow), {}});
+    neighbours.push_back({workload::load(j.network), job::parse_dataflow(j.dataflow), {}});
     neighbours.back().schedule.tiling = job::parse_tiling(j.tiling);
     if (full) neighbours.back().tensors = job::random_tensors(neighbours.back().network, neighbours.size());
   }
@@ -37,7 +37,7 @@ job::SideBySide together(const MachineConfig& machine, const std::vector<Job>& j
 
 void expect_golden(const job::SideBySide& all) {
   for (const job::NeighbourResult& j : all.jobs) {
-    EXPECT_TRUE(j.result.golden_checked) << j.result.network.name;
+    EXPECT_TRUE(j.result.golden_checked) << j.result.network.name();
     EXPECT_TRUE(j.result.golden.passed) << j.result.golden.to_string();
   }
 }
@@ -63,8 +63,8 @@ MachineConfig machine_of(const MachineConfig& machine, const std::vector<Job>& j
   return job::parts_of(machine, clusters)[i].machine;
 }
 
-job::Result by_itself(const MachineConfig& machine, const Job& j, std::uint64_t seed) {
-  const config::Network n = config::load_network(j.network);
+job::RunResult by_itself(const MachineConfig& machine, const Job& j, std::uint64_t seed) {
+  const workload::Attention n = workload::load(j.network).attention();
   const job::Tensors tensors = job::random_tensors(n, seed);
   job::Schedule schedule = job::parse_dataflow(j.dataflow);
   schedule.tiling = job::parse_tiling(j.tiling);
@@ -83,7 +83,7 @@ TEST_P(Copies, TakeNoLongerOnIdealDram) {
   machine.dram.latency_seconds = 0;
   const std::vector<Job> jobs = {{"H=3,N=128,E=64", dataflow, "0"}, {"H=3,N=128,E=64", dataflow, "1"}};
   const job::SideBySide all = together(machine, jobs);
-  const job::Result alone = by_itself(machine_of(machine, jobs, 1), jobs[1], 2);
+  const job::RunResult alone = by_itself(machine_of(machine, jobs, 1), jobs[1], 2);
   expect_golden(all);
   expect_dram_adds_up(all);
   for (const job::NeighbourResult& j : all.jobs) {
@@ -129,7 +129,7 @@ TEST(Beside, SlowDramIsShared) {
     EXPECT_GT(j.result.cycles, j.alone_cycles);
     EXPECT_GT(j.slowdown(), 1.4);
     EXPECT_LE(static_cast<double>(j.result.cycles), 1.01 * static_cast<double>(sum));
-    const DramBytes least = least_dram_bytes(j.result.network, "flat");
+    const DramBytes least = least_dram_bytes(j.result.network.attention(), "flat");
     EXPECT_EQ(j.dram_read_bytes, least.read);  // three heads on two clusters: none is halved where DRAM is slow
     EXPECT_EQ(j.dram_write_bytes, least.write);
   }
@@ -198,7 +198,7 @@ TEST_P(Pairs, AreGoldenAndHoldUpEachOther) {
     const std::uint32_t cut = r.from(1, m.clusters - 1);
     const std::vector<job::Part> parts = job::parts_of(m, {{cut, m.clusters - cut}, {0, cut}});
     std::vector<job::Neighbour> jobs;
-    std::vector<job::Result> alone;
+    std::vector<job::RunResult> alone;
     std::string text;
     try {
       for (const job::Part& part : parts) {

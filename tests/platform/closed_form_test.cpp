@@ -14,7 +14,7 @@ namespace attnvp::runs {
 namespace {
 
 struct Terms {
-  explicit Terms(const config::Network& n)
+  explicit Terms(const workload::Attention& n)
       : elements(1.0 * n.heads * n.seq_q * n.seq_kv),
         mac1(elements * n.emb / 512),
         vec(elements / 16),
@@ -43,7 +43,7 @@ double closed_form(const std::string& dataflow, const Terms& t, double qk, doubl
 
 // What the schedule's own tile sizes add, on two cores.
 struct Blocks {
-  Blocks(const config::Network& n, const job::Tiling& tiling)
+  Blocks(const workload::Attention& n, const job::Tiling& tiling)
       : of_a_group(std::ceil(1.0 * n.seq_q / tiling["nq"]) * tiling["hh"] * tiling["bb"]),
         groups(1.0 * n.heads / (tiling["hh"] * tiling["bb"])),
         of_a_core(std::ceil(of_a_group / 2) * groups) {}
@@ -53,13 +53,13 @@ struct Blocks {
 // Table 2 of the MAS-Attention paper, for the networks whose 196 tokens do not divide by 16.
 const std::map<std::string, double> kPaperMas = {{"vit-b-14", 0.151e6}, {"vit-l-14", 0.201e6}, {"vit-h-14", 0.251e6}};
 
-job::Result run_timing(const std::string& network, const std::string& dataflow) {
+job::RunResult run_timing(const std::string& network, const std::string& dataflow) {
   const MachineConfig machine = config::load_hardware("edge");
   explore::TuningOptions options = few_evaluations(200);
   options.enough = 1;
   options.sample_steps = explore::TuningOptions().sample_steps;
   runs::Runner runner(machine, config::load_energy(machine.energy), false, options);
-  return runner.run(config::load_network(network), job::parse_dataflow(dataflow), nullptr, {});
+  return runner.run(workload::load(network), job::parse_dataflow(dataflow), nullptr, {});
 }
 
 class ClosedForm : public testing::TestWithParam<NetworkAndDataflow> {};
@@ -68,10 +68,10 @@ class ClosedForm : public testing::TestWithParam<NetworkAndDataflow> {};
 // checks, as the search for its tiles takes most of the time.
 TEST_P(ClosedForm, BoundsCyclesAndGivesDramBytes) {
   const auto& [name, dataflow] = GetParam();
-  const config::Network n = config::load_network(name);
+  const workload::Attention n = workload::load(name).attention();
   const Terms t(n);
   const double least = closed_form(dataflow, t, t.mac1, t.mac1);
-  const job::Result result = run_timing(name, dataflow);
+  const job::RunResult result = run_timing(name, dataflow);
   const DramBytes bytes = least_dram_bytes(n, dataflow);
   EXPECT_EQ(2 * result.sum("dram", "read_words"), bytes.read);
   EXPECT_EQ(2 * result.sum("dram", "write_words"), bytes.write);

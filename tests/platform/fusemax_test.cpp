@@ -48,12 +48,13 @@ TEST_P(Fusemax, IsTheClosedForm) {
   options.enough = one_pass(c) ? 1 : 1.02;  // the unfused forms leave more room
   options.sample_steps = explore::TuningOptions().sample_steps;
   Runner runner(machine, config::load_energy(machine.energy), false, options);
-  const config::Network network = config::load_network(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb));
+  const workload::Attention network =
+      workload::load(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb)).attention();
   // As the paper's authors have it: tiles as wide as the array; FLAT's softmax beside its matmuls.
   job::Schedule schedule = job::parse_dataflow(c.dataflow == "flat" ? "flat:overlap=on" : c.dataflow);
   if (one_pass(c)) schedule.tiling.set("nkv", 256);
   if (c.dataflow == "fusemax:binding=serial") schedule.tiling.set("nq", 256);
-  const job::Result r = runner.run(network, schedule, nullptr, {});
+  const job::RunResult r = runner.run(network, schedule, nullptr, {});
   const std::uint64_t moved = 2 * (r.sum("dram", "read_words") + r.sum("dram", "write_words"));
   const double form = closed_form(c, moved), cycles = static_cast<double>(r.cycles);
   EXPECT_GE(cycles, form) << "faster than what it is made of";

@@ -3,12 +3,12 @@
 #include <numeric>
 #include <random>
 
-#include "platform/config/operations.h"
-#include "platform/energy/machine_model.h"
-#include "platform/job/imbalance.h"
+#include "platform/machine/energy/machine_model.h"
 #include "platform/report/report.h"
+#include "platform/run/results/imbalance.h"
 #include "platform/schedule/bound.h"
-#include "tests/platform/riscv_runs.h"
+#include "platform/workload/workload.h"
+#include "tests/platform/control/riscv_runs.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
 #include "tests/support/tuned.h"
@@ -29,9 +29,9 @@ const std::vector<std::string> kLayers = {"H=3,N=96,E=32",
                                           "H=2,N=133,E=24,window=40",
                                           "B=2,H=3,N=50,E=16"};
 
-job::Result run(const MachineConfig& machine, const std::string& layer, const std::string& dataflow,
-                const std::string& tiling = "", bool full = true) {
-  const config::Network network = config::load_network(layer);
+job::RunResult run(const MachineConfig& machine, const std::string& layer, const std::string& dataflow,
+                   const std::string& tiling = "", bool full = true) {
+  const workload::Attention network = workload::load(layer).attention();
   job::Schedule schedule = job::parse_dataflow(dataflow);
   if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
   const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors{};
@@ -45,7 +45,7 @@ class HeterogeneousCores : public ::testing::TestWithParam<Case> {};
 TEST_P(HeterogeneousCores, GiveTheReferencesOutput) {
   const auto& [dataflow, layer] = GetParam();
   const MachineConfig machine = machine_with("big-little", {});
-  const job::Result r = run(machine, layer, dataflow);
+  const job::RunResult r = run(machine, layer, dataflow);
   EXPECT_TRUE(r.golden_checked);
   EXPECT_TRUE(r.golden.passed) << r.golden.max_abs_error;
   EXPECT_LE(schedule::layer_demand(job::make_job(machine, r.network, r.schedule), machine).cycles(),
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, HeterogeneousCores,
 TEST(HeterogeneousCoresFusemax, KeepsTilesInArraysOfDifferentSizes) {
   const MachineConfig machine = machine_with("big-little", {"mac.resident_tiles=32", "dma.channels=8"});
   for (const char* layer : {"H=2,N=128,E=32", "H=2,N=77,E=40,causal=1"}) {
-    const job::Result r =
+    const job::RunResult r =
         run(machine, layer, "fusemax", "bb=1,hh=1,nq=32,nkv=32,m0=32,n0=32,k0=8,kv=4,rb=1,steps=2,spare=1");
     EXPECT_TRUE(r.golden.passed) << layer;
     EXPECT_GT(r.sum("mac", "exp_ops"), 0U) << layer;
@@ -83,7 +83,7 @@ TEST(HeterogeneousCoresRandom, GiveTheReferencesOutputOnAnyMachine) {
     }
     const std::string layer = of(kLayers), dataflow = of(kDataflows);
     SCOPED_TRACE(layer + " " + dataflow + " " + config::to_yaml(machine_with("edge", settings)));
-    const job::Result r = run(machine_with("edge", settings), layer, dataflow);
+    const job::RunResult r = run(machine_with("edge", settings), layer, dataflow);
     EXPECT_TRUE(r.golden.passed);
   }
 }
@@ -97,7 +97,7 @@ TEST(EqualCores, AListOfThemIsTheirNumber) {
   EXPECT_EQ(config::machine_hash(number), config::machine_hash(list));
   for (const std::string dataflow : {"mas", "lean", "tileflow"}) {
     const auto json = [&](const MachineConfig& machine) {
-      job::Result r = run(machine, "H=3,N=96,E=32", dataflow);
+      job::RunResult r = run(machine, "H=3,N=96,E=32", dataflow);
       r.wall_seconds = 0;
       return report::to_json(r, machine.name, {"", false, {}, "", 1});
     };
@@ -105,7 +105,7 @@ TEST(EqualCores, AListOfThemIsTheirNumber) {
   }
 }
 
-std::vector<std::uint64_t> macs_of_cores(const job::Result& r) { return job::imbalance_of(r).core_macs.each; }
+std::vector<std::uint64_t> macs_of_cores(const job::RunResult& r) { return job::imbalance_of(r).core_macs.each; }
 
 // Row blocks of 64 rows are 4 units of the small arrays' rows: of 6 units the large core has 4.
 TEST(HeterogeneousCoresWork, IsInProportionToSpeedWithinATile) {
@@ -115,7 +115,7 @@ TEST(HeterogeneousCoresWork, IsInProportionToSpeedWithinATile) {
         std::tuple{"flat", "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2,np=off,tb=3,sb=3", unit * 4},
         std::tuple{"cascade", "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=4,rb=1,steps=2,spare=1", unit * 4},
         std::tuple{"flash2", "bb=1,hh=1,nq=32,nkv=96,m0=32,n0=32,k0=32,kv=3,rb=1", unit * 2}}) {
-    const job::Result r =
+    const job::RunResult r =
         run(machine_with("big-little", {"dram.bandwidth=1 TB/s"}), "H=8,N=384,E=32", dataflow, tiling, false);
     const std::vector<std::uint64_t> macs = macs_of_cores(r);
     ASSERT_EQ(macs.size(), 3U);
@@ -131,8 +131,8 @@ TEST(HeterogeneousCoresWork, IsInProportionToSpeedWithinATile) {
 
 // Where DRAM keeps all cores waiting, an even share each.
 TEST(HeterogeneousCoresWork, IsEvenWhereDramIsTheBound) {
-  const job::Result r = run(machine_with("big-little", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
-                            "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
+  const job::RunResult r = run(machine_with("big-little", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
+                               "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
   EXPECT_LT(job::imbalance_of(r).core_macs.ratio(), 1.1);
 }
 
@@ -159,12 +159,12 @@ TEST_P(DoubledCore, IsNeverSlowerByMoreThan3Percent) {
     for (const char* dram : {"dram.bandwidth=300 GB/s", "dram.bandwidth=30 GB/s", "dram.bandwidth=3 GB/s"}) {
       const MachineConfig before = machine_with("edge", {dram});
       const job::Schedule schedule =
-          explore::tune(before, config::load_network(layer), job::parse_dataflow(dataflow),
+          explore::tune(before, workload::load(layer), job::parse_dataflow(dataflow),
                         config::load_energy(before.energy), runs::few_evaluations(24));  // holds for good tiles
       const auto cycles = [&](const std::vector<std::string>& settings) {
         const MachineConfig machine = machine_with("edge", settings);
         job::Runner runner(machine, config::load_energy(machine.energy), false);
-        return static_cast<double>(runner.run(config::load_network(layer), schedule, nullptr, {}).cycles);
+        return static_cast<double>(runner.run(workload::load(layer), schedule, nullptr, {}).cycles);
       };
       for (const std::string key : {"mac.rows", "mac.columns"}) {
         // With all arrays doubled, loads may come in an order that DRAM serves worse, whatever is dealt to whom.
@@ -198,8 +198,7 @@ TEST(HeterogeneousCoresRiscv, FirmwareDealsAsTheNativeOneDoes) {
 TEST(HeterogeneousCoresRefusals, NameTheDataflowsThatTakeThem) {
   const MachineConfig machine = machine_with("big-little", {});
   const auto refusal = [&](const std::string& dataflow) {
-    return message_of(
-        [&] { job::make_job(machine, config::load_network("H=2,N=64,E=16"), job::parse_dataflow(dataflow)); });
+    return message_of([&] { job::make_job(machine, workload::load("H=2,N=64,E=16"), job::parse_dataflow(dataflow)); });
   };
   EXPECT_EQ(
       refusal("tileflow"),
@@ -208,19 +207,19 @@ TEST(HeterogeneousCoresRefusals, NameTheDataflowsThatTakeThem) {
   EXPECT_EQ(refusal("flash2:grid=blocks"),
             "H=2,N=64,E=16 with flash2:grid=blocks: the machine's cores are not alike; allowed is grid=workers");
   // Cores that differ in nothing that work is dealt by.
-  EXPECT_NO_THROW(job::make_job(machine_with("edge", {"cores.1.mac.queue_depth=8"}),
-                                config::load_network("H=2,N=64,E=16"), job::parse_dataflow("tileflow")));
+  EXPECT_NO_THROW(job::make_job(machine_with("edge", {"cores.1.mac.queue_depth=8"}), workload::load("H=2,N=64,E=16"),
+                                job::parse_dataflow("tileflow")));
 }
 
 TEST(HeterogeneousCoresPeaks, AreSumsOverCores) {
-  const job::Result r = run(machine_with("big-little", {}), "H=2,N=64,E=16", "mas");
+  const job::RunResult r = run(machine_with("big-little", {}), "H=2,N=64,E=16", "mas");
   EXPECT_EQ(r.peak.macs_per_cycle, 32U * 32 + 2 * 16 * 16);
   EXPECT_EQ(r.peak.vec_lanes, 1024U + 2 * 256);
 }
 
 // Leakage and clocks of each core are its own.
 TEST(HeterogeneousCoresEnergy, IsThatOfMachinesOfEachKind) {
-  const auto leakage = [](const job::Result& r, const std::string& module) {
+  const auto leakage = [](const job::RunResult& r, const std::string& module) {
     double watts = 0;
     for (const job::CounterValue& c : r.counters) {
       if (c.module == module && c.component == "attnvp.leakage") watts += c.energy_pj / static_cast<double>(r.cycles);
@@ -230,9 +229,9 @@ TEST(HeterogeneousCoresEnergy, IsThatOfMachinesOfEachKind) {
   const auto of = [&](const std::vector<std::string>& settings) {
     return run(machine_with("big-little", settings), "H=2,N=64,E=16", "mas");
   };
-  const job::Result both = of({});
-  const job::Result little = of({"cores=1"});
-  const job::Result big = of({"cores=1", "mac.rows=32", "mac.columns=32", "vec.lanes=1024", "l0.size=128 KiB"});
+  const job::RunResult both = of({});
+  const job::RunResult little = of({"cores=1"});
+  const job::RunResult big = of({"cores=1", "mac.rows=32", "mac.columns=32", "vec.lanes=1024", "l0.size=128 KiB"});
   for (const std::string module : {"mac", "vec", "l0"}) {
     EXPECT_GT(leakage(little, "attnvp.cluster0.core0." + module), 0);
     EXPECT_NEAR(leakage(both, "attnvp.cluster0.core0." + module) / leakage(big, "attnvp.cluster0.core0." + module), 1,

@@ -1,12 +1,12 @@
 // How evenly work was dealt: what clusters have adds up to what the machine did, and ratios are those by hand.
-#include "platform/job/imbalance.h"
+#include "platform/run/results/imbalance.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "platform/config/step.h"
 #include "platform/report/report.h"
+#include "platform/workload/workload.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 #include "tests/support/tuned.h"
@@ -14,8 +14,8 @@
 namespace attnvp::runs {
 namespace {
 
-job::Result timed(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
-                  const std::string& tiling = "", std::uint64_t evaluations = 80) {
+job::RunResult timed(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
+                     const std::string& tiling = "", std::uint64_t evaluations = 80) {
   runs::Runner runner(machine, config::load_energy("fusemax-45nm"), false, runs::few_evaluations(evaluations));
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
@@ -28,7 +28,7 @@ TEST(Imbalance, ThreeHeadsOnTwoClusters) {
   machine.clusters = 2;
   machine.cores = 1;
   const std::uint64_t rows = 64, emb = 32;
-  const job::Result r = timed(machine, config::load_network("H=3,N=64,E=32"), "flat", "nq=64,hh=1,bb=1");
+  const job::RunResult r = timed(machine, workload::load("H=3,N=64,E=32"), "flat", "nq=64,hh=1,bb=1");
   const job::Imbalance i = job::imbalance_of(r);
   const std::uint64_t macs = 2 * rows * rows * emb, bytes = 4 * rows * emb * 2;  // of a head
   EXPECT_EQ(i.macs.most(), 2 * macs);
@@ -55,14 +55,14 @@ TEST(Imbalance, ThreeHeadsOnTwoClusters) {
 TEST(Imbalance, OneWorkerHasNone) {
   MachineConfig machine = config::load_hardware("edge-small");
   ASSERT_EQ(machine.clusters * machine.cores, 1U);
-  const job::Result r = timed(machine, config::load_network("H=3,N=64,E=32"), "flat");
+  const job::RunResult r = timed(machine, workload::load("H=3,N=64,E=32"), "flat");
   EXPECT_FALSE(nlohmann::json::parse(report::to_json(r, machine.name)).contains("imbalance"));
   EXPECT_EQ(report::to_text(r, machine.name).find("most/mean"), std::string::npos);
 }
 
 TEST(Imbalance, NothingToDealIsEven) {
   MachineConfig machine = config::load_hardware("cluster3");
-  const job::Imbalance i = job::imbalance_of(timed(machine, config::gemm(64, 64, 64), "gemm"));
+  const job::Imbalance i = job::imbalance_of(timed(machine, workload::gemm(64, 64, 64), "gemm"));
   EXPECT_EQ(i.vec_cycles.total(), 0U);
   EXPECT_EQ(i.vec_cycles.ratio(), 1);
 }
@@ -74,7 +74,7 @@ TEST(Imbalance, ChosenTilesAreNotForOneClusterAlone) {
     MachineConfig machine = config::load_hardware("cluster3");
     machine.clusters = clusters;
     for (const char* dataflow : {"fusemax", "cascade", "mas", "flat", "lean", "flash2"}) {
-      const config::Network n = config::load_network("H=1,N=1024,E=64,causal=1");
+      const workload::Attention n = workload::load("H=1,N=1024,E=64,causal=1").attention();
       const job::Imbalance i = job::imbalance_of(timed(machine, n, dataflow));
       EXPECT_LT(i.macs.ratio(), 0.8 * clusters) << dataflow << " on " << clusters << " clusters";
     }
@@ -92,11 +92,13 @@ TEST_P(ImbalanceOfAny, AddsUp) {
     MachineConfig m = random_machine(r);
     m.clusters = r.from(1, 4);
     const std::string dataflow = dataflows[r.from(0, static_cast<std::uint32_t>(dataflows.size()) - 1)];
-    const config::Network n = dataflow == "gemm"           ? config::gemm(r.from(1, 200), r.from(1, 200), r.from(1, 99))
-                              : dataflow == "softmax-rows" ? config::softmax_rows(r.from(1, 200), r.from(1, 99))
-                                                           : random_network(r);
-    SCOPED_TRACE(fmt::format("{} of {} x {} on {} clusters of {}", dataflow, n.seq_q, n.seq_kv, m.clusters, m.cores));
-    job::Result result;
+    const workload::Workload n =
+        dataflow == "gemm"           ? workload::Workload(workload::gemm(r.from(1, 200), r.from(1, 200), r.from(1, 99)))
+        : dataflow == "softmax-rows" ? workload::Workload(workload::softmax_rows(r.from(1, 200), r.from(1, 99)))
+                                     : random_network(r);
+    SCOPED_TRACE(fmt::format("{} of {} x {} on {} clusters of {}", dataflow, n.extents().seq_q, n.extents().seq_kv,
+                             m.clusters, m.cores));
+    job::RunResult result;
     try {
       result = timed(m, n, dataflow, "", 8);
     } catch (const std::runtime_error&) {  // which other tests look at

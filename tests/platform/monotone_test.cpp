@@ -26,7 +26,7 @@ constexpr double kAnomaly = 1.15;
 
 struct Case {
   MachineConfig machine;
-  config::Network network;
+  workload::Attention network;
   job::Schedule schedule;
 
   std::string text() const {
@@ -34,7 +34,7 @@ struct Case {
     for (const auto& [key, value] : job::tiling_text(schedule.tiling)) {
       tiles += fmt::format("{}{}={}", tiles.empty() ? "" : ",", key, value);
     }
-    const config::Network& n = network;
+    const workload::Attention& n = network;
     return fmt::format("--dataflow {} --net B={},H={},HKV={},NQ={},NKV={},E={}{} --tiling {}\n{}", schedule.text,
                        n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, n.emb, n.rules(), tiles,
                        config::to_yaml(machine));
@@ -58,17 +58,17 @@ constexpr Better kBetter[] = {
 
 struct More {
   const char* what;
-  void (*apply)(config::Network& network);
+  void (*apply)(workload::Attention& network);
 };
 constexpr More kMore[] = {
-    {"token", [](config::Network& n) { ++n.seq_kv, ++n.seq_q, ++n.mask.queries; }},
+    {"token", [](workload::Attention& n) { ++n.seq_kv, ++n.seq_q, ++n.mask.queries; }},
     {"head",
-     [](config::Network& n) {
+     [](workload::Attention& n) {
        const std::uint32_t group = n.heads / n.heads_of_kv();
        n.heads += group;
        if (n.kv_heads > 0) ++n.kv_heads;
      }},
-    {"batch", [](config::Network& n) { ++n.batch; }},
+    {"batch", [](workload::Attention& n) { ++n.batch; }},
 };
 
 // Not `lean` and `flash-decoding`: into how many pieces they cut a context is a published rule, which does not count
@@ -90,8 +90,8 @@ MachineConfig random_hardware(Random& r) {
   return m;
 }
 
-config::Network random_layer(Random& r) {
-  config::Network n;
+workload::Attention random_layer(Random& r) {
+  workload::Attention n;
   n.name = "random";
   n.batch = r.one_in(3) ? r.from(1, 3) : 1;
   n.heads = r.from(1, 8);
@@ -111,7 +111,7 @@ config::Network random_layer(Random& r) {
 // Every word of it, so that nothing is chosen.
 job::Tiling random_tiles(Random& r, const Case& c) {
   const MachineConfig& m = c.machine;
-  const config::Network n = c.network.folded();
+  const workload::Attention n = c.network.folded();
   const auto rows = [&](std::uint32_t unit, std::uint32_t all) { return std::min(unit * r.of({1, 2, 2, 4, 8}), all); };
   std::map<std::string, std::uint32_t> words = {{"bb", 1},
                                                 {"hh", 1},
@@ -226,14 +226,14 @@ TEST(BetterHardware, IsNotSlowerAndMoreWorkIsNotFaster) {
   EXPECT_LE(100 * more.beyond, kAnomalies * more.done) << more.beyond << " of " << more.done;
 }
 
-job::Result checked(const MachineConfig& machine, const std::string& net, const std::string& dataflow,
-                    const std::string& tiles) {
-  const config::Network network = config::load_network(net);
+job::RunResult checked(const MachineConfig& machine, const std::string& net, const std::string& dataflow,
+                       const std::string& tiles) {
+  const workload::Attention network = workload::load(net).attention();
   job::Runner runner(machine, config::load_energy(machine.energy), true);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiles);
   const job::Tensors tensors = job::random_tensors(network, 1);
-  job::Result r = runner.run(network, schedule, &tensors, {});
+  job::RunResult r = runner.run(network, schedule, &tensors, {});
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
   return r;
 }
@@ -257,9 +257,9 @@ TEST(BetterHardware, UsesAsManyCoresAsL1HasRoomFor) {
     MachineConfig machine = config::load_hardware("edge");
     const char* net = "H=3,N=256,E=64";
     machine.l1.size_bytes = (checked(machine, net, dataflow, tiles).max("l1", "peak_bytes") + 1023) / 1024 * 1024;
-    const job::Result two = checked(machine, net, dataflow, tiles);
+    const job::RunResult two = checked(machine, net, dataflow, tiles);
     machine.cores = 6;
-    const job::Result six = checked(machine, net, dataflow, tiles);
+    const job::RunResult six = checked(machine, net, dataflow, tiles);
     EXPECT_LE(static_cast<double>(six.cycles), kSlower * static_cast<double>(two.cycles));
     EXPECT_LE(six.max("l1", "peak_bytes"), machine.l1.size_bytes);
   }
@@ -277,7 +277,7 @@ TEST(BetterHardware, ClustersFetchNoHeadTwiceWhereDramTakesTheTime) {
     return checked(machine, "H=3,N=55,E=80", "flat",
                    "bb=1,hh=1,nq=24,nkv=55,m0=16,n0=16,k0=40,kv=2,rb=4,np=off,tb=3,sb=3");
   };
-  const job::Result three = run_on(3), six = run_on(6);
+  const job::RunResult three = run_on(3), six = run_on(6);
   EXPECT_EQ(six.sum("dma", "read_bytes"), three.sum("dma", "read_bytes"));
   EXPECT_LE(static_cast<double>(six.cycles), kSlower * static_cast<double>(three.cycles));
 }
@@ -290,8 +290,8 @@ TEST(MoreWork, RowsOfDecodingAreCutHoweverFew) {
   for (const char* dataflow : {"flash2", "flash3", "flash-decoding", "lean", "flash2:grid=blocks"}) {
     SCOPED_TRACE(dataflow);
     const char* tiles = "bb=1,hh=1,nq=32,nkv=32,m0=16,n0=32,k0=32,kv=2,rb=1";
-    const job::Result fewer = checked(machine, "H=12,N=128,E=32", dataflow, tiles);
-    const job::Result more = checked(machine, "H=12,N=129,E=32", dataflow, tiles);
+    const job::RunResult fewer = checked(machine, "H=12,N=128,E=32", dataflow, tiles);
+    const job::RunResult more = checked(machine, "H=12,N=129,E=32", dataflow, tiles);
     EXPECT_GE(static_cast<double>(more.cycles), kFaster * static_cast<double>(fewer.cycles));
   }
 }

@@ -38,7 +38,7 @@ Case random_case(std::uint32_t number) {
   m.dram.size_bytes = 16 << 20;
   config::check_machine(m, {"random"});
 
-  config::Network& n = c.network;
+  workload::Attention& n = c.network;
   n.batch = r.of({1, 1, 2});
   n.heads = r.from(1, 4);
   n.seq_q = r.one_in(6) ? 1 : r.from(1, 150);
@@ -61,9 +61,9 @@ Case random_case(std::uint32_t number) {
   return c;
 }
 
-void check(const Case& c, const job::Result& r) {
+void check(const Case& c, const job::RunResult& r) {
   const MachineConfig& m = c.machine;
-  const config::Network& n = c.network;
+  const workload::Attention& n = c.network;
   const std::uint64_t elements = std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv;
   EXPECT_EQ(r.sum("mac", "macs"), 2 * elements * n.emb);
   EXPECT_GE(r.sum("mac", "exp_ops") + r.sum("vec", "exp_ops"), elements);  // and scales

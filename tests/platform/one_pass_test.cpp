@@ -11,7 +11,7 @@ namespace {
 
 using arith::Half;
 
-job::Result run_full(const std::string& hardware, const config::Network& network, const std::string& dataflow,
+job::RunResult run_full(const std::string& hardware, const workload::Workload& network, const std::string& dataflow,
                      const job::Tensors& tensors) {
   const MachineConfig machine = config::load_hardware(hardware);
   runs::Runner runner(machine, config::load_energy(machine.energy), true);
@@ -27,8 +27,8 @@ class OnePass : public testing::TestWithParam<Case> {};
 
 TEST_P(OnePass, IsGolden) {
   const Case& c = GetParam();
-  const config::Network network = config::load_network(c.shape);
-  const job::Result r = run_full(c.hardware, network, c.dataflow, job::random_tensors(network, 1));
+  const workload::Attention network = workload::load(c.shape).attention();
+  const job::RunResult r = run_full(c.hardware, network, c.dataflow, job::random_tensors(network, 1));
   ASSERT_TRUE(r.golden_checked);
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
   EXPECT_LT(r.golden.max_abs_error, 0.02);
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, OnePass, testing::ValuesIn(cases()), [](const
 // Scores that FP16 holds exactly: q = (1, 0 ...), k = (score, 0 ...). Then the result is known to what the one pass
 // itself rounds, where the general tolerance, which allows for rounded scores, says little.
 struct Exact {
-  config::Network network = config::load_network("H=1,N=600,E=16");
+  workload::Attention network = workload::load("H=1,N=600,E=16").attention();
   job::Tensors tensors = job::random_tensors(network, 3);
 
   Exact() {
@@ -63,7 +63,7 @@ struct Exact {
   void score(std::size_t key, double value) { tensors.k[key * network.emb] = arith::half_from_double(value); }
 
   void check(const std::string& hardware, const std::string& dataflow, double tolerance) const {
-    const job::Result r = run_full(hardware, network, dataflow, tensors);
+    const job::RunResult r = run_full(hardware, network, dataflow, tensors);
     EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
     const job::AttentionShape shape{1, network.heads, network.seq_q, network.seq_kv, network.emb};
     const std::vector<double> expected =
@@ -121,7 +121,7 @@ TEST(OnePassScores, NothingButMinusInfinityIsNanAndNamed) {
   Exact e;
   for (std::size_t i = 0; i < e.tensors.q.size(); i += e.network.emb) e.tensors.q[i] = arith::half_from_double(4.0);
   for (std::size_t j = 0; j < e.network.seq_kv; ++j) e.score(j, -60000.0);
-  const job::Result r = run_full("fusemax", e.network, "fusemax", e.tensors);
+  const job::RunResult r = run_full("fusemax", e.network, "fusemax", e.tensors);
   EXPECT_TRUE(arith::is_nan(r.output[0]));
   EXPECT_FALSE(r.golden.passed);  // double precision has numbers
   EXPECT_EQ(r.golden.failures, r.output.size());
@@ -130,7 +130,7 @@ TEST(OnePassScores, NothingButMinusInfinityIsNanAndNamed) {
 
 // Tiles' sums that pass into the lanes' registers are not words of L1, and nothing else changes.
 TEST(OnePassSums, InRegistersCrossL1NeitherWay) {
-  const config::Network network = config::load_network("H=1,N=512,E=64");
+  const workload::Attention network = workload::load("H=1,N=512,E=64").attention();
   const job::Tensors tensors = job::random_tensors(network, 1);
   struct Forwarded {
     const char *hardware, *dataflow;
@@ -146,7 +146,7 @@ TEST(OnePassSums, InRegistersCrossL1NeitherWay) {
       for (const char* key : {"nq", "nkv", "m0", "n0"}) schedule.tiling.set(key, 256);
       return runner.run(network, schedule, &tensors, {});
     };
-    const job::Result in_l1 = run("l1"), forwarded = run("fusemax");
+    const job::RunResult in_l1 = run("l1"), forwarded = run("fusemax");
     EXPECT_TRUE(forwarded.golden.passed) << c.dataflow;
     EXPECT_EQ(forwarded.output, in_l1.output) << c.dataflow;
     EXPECT_EQ(forwarded.sum("mac", "macs"), in_l1.sum("mac", "macs"));
@@ -172,7 +172,7 @@ TEST(OnePassMemory, IsIndependentOfTheLength) {
   const auto peak = [](const char* hardware, const char* dataflow, std::uint32_t tokens) {
     const MachineConfig machine = config::load_hardware(hardware);
     runs::Runner runner(machine, config::load_energy(machine.energy), false);
-    const config::Network network = config::load_network(fmt::format("H=1,NQ=4096,NKV={},E=64", tokens));
+    const workload::Attention network = workload::load(fmt::format("H=1,NQ=4096,NKV={},E=64", tokens)).attention();
     job::Schedule schedule = job::parse_dataflow(dataflow);
     const bool one_pass = firmware::find_dataflow(schedule.dataflow.c_str())->is(firmware::kOnePass);
     if (one_pass) schedule.tiling = {{"nq", 64}, {"nkv", 256}, {"rb", 8}, {"kv", 4}, {"steps", 2}, {"spare", 2}};

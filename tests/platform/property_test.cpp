@@ -29,11 +29,11 @@ constexpr int kCasesPerShard = 10;
 
 struct Case {
   MachineConfig machine;
-  config::Network network;
+  workload::Attention network;
   job::Tiling tiling;  // where it is not left to firmware
 
   std::string text() const {
-    const config::Network& n = network;
+    const workload::Attention& n = network;
     std::string tiles;
     for (const auto& [key, value] : job::tiling_text(tiling)) tiles += fmt::format(",{}={}", key, value);
     return fmt::format("--net B={},H={},NQ={},NKV={},E={} --tiling {}\n{}", n.batch, n.heads, n.seq_q, n.seq_kv, n.emb,
@@ -41,7 +41,7 @@ struct Case {
   }
 };
 
-job::Tiling random_tiling(Random& r, const config::Network& n) {
+job::Tiling random_tiling(Random& r, const workload::Attention& n) {
   job::Tiling t;
   if (r.one_in(2)) return t;
   if (r.one_in(3)) t.set("bb", r.from(1, n.batch));
@@ -71,15 +71,15 @@ Case random_case(std::uint32_t number) {
   return c;
 }
 
-void expect_golden(const job::Result& r) {
+void expect_golden(const job::RunResult& r) {
   ASSERT_TRUE(r.golden_checked);
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
 }
 
 // Exact counts, and what they imply for time.
-void expect_counts(const Case& c, const std::string& dataflow, const job::Result& r) {
+void expect_counts(const Case& c, const std::string& dataflow, const job::RunResult& r) {
   const MachineConfig& m = c.machine;
-  const config::Network& n = c.network;
+  const workload::Attention& n = c.network;
   const auto cycles = static_cast<double>(r.cycles);
   const std::uint64_t elements = std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv;
   EXPECT_EQ(r.sum("mac", "macs"), 2 * elements * n.emb);
@@ -131,7 +131,7 @@ bool is_clean_refusal(const std::string& sentence) {
 struct Attempt {
   bool done = false;
   std::string refusal;
-  job::Result result;
+  job::RunResult result;
 };
 
 // One machine; elaborated again after a refusal, which leaves a Runner spent.

@@ -1,4 +1,4 @@
-// Random machines and layers for property tests. Integers only: the cases are the same everywhere.
+// Random machines and layers for property tests. Uses integers only, so cases are equal on all hosts.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
+#include "platform/machine/hardware.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::runs {
 
-// Attention dataflows that compute what a mask leaves and no padding, with the options that change how.
+// Attention dataflows that support masks and skip padding, with their relevant options.
 inline const std::vector<std::string> kUnderRules = {"layerwise",
                                                      "layerwise:spills=fusemax",
                                                      "softpipe",
@@ -80,8 +80,8 @@ inline MachineConfig random_machine(Random& r) {
   return m;
 }
 
-inline config::Network random_network(Random& r) {
-  config::Network n;
+inline workload::Attention random_network(Random& r) {
+  workload::Attention n;
   n.name = "random";
   n.batch = r.one_in(3) ? r.from(1, 3) : 1;
   n.heads = r.from(1, 5);
@@ -91,8 +91,8 @@ inline config::Network random_network(Random& r) {
   return n;
 }
 
-// A mask, groups of heads, a scale: what a layer may have besides.
-inline void random_rules(Random& r, config::Network& n) {
+// Adds a mask, groups of heads and a scale.
+inline void random_rules(Random& r, workload::Attention& n) {
   if (r.one_in(2)) {
     n.kv_heads = r.from(1, 2);
     n.heads = n.kv_heads * r.from(1, 4);
@@ -110,9 +110,9 @@ inline void random_rules(Random& r, config::Network& n) {
   if (r.one_in(5)) m.prefix = r.from(0, n.seq_kv);
 }
 
-// A bias as a tensor, of any shape that it may have.
-inline void random_bias(Random& r, config::Network& n) {
-  config::BiasTensor bias;
+// Adds a bias tensor of any allowed shape.
+inline void random_bias(Random& r, workload::Attention& n) {
+  workload::BiasTensor bias;
   const std::uint32_t all[4] = {n.batch, n.heads, n.seq_q, n.seq_kv};
   std::size_t count = 1;
   for (int d = 0; d < 4; ++d) {
@@ -122,13 +122,13 @@ inline void random_bias(Random& r, config::Network& n) {
   for (std::size_t i = 0; i < count; ++i) {
     bias.numbers.push_back(arith::half_from_double((static_cast<double>(r.from(0, 256)) - 128) / 32));
   }
-  n.bias = config::Bias::kTensor;
-  n.bias_tensor = std::make_shared<const config::BiasTensor>(std::move(bias));
+  n.bias = workload::Bias::kTensor;
+  n.bias_tensor = std::make_shared<const workload::BiasTensor>(std::move(bias));
 }
 
-// A map of blocks, padding, a bias, scales of blocks, new tokens that are appended: for layers without requests, whose
-// rules and types are known.
-inline void random_places(Random& r, config::Network& n) {
+// Adds a block mask, padding, a bias, block scales and appended tokens, for layers without requests and with known
+// rules and types.
+inline void random_places(Random& r, workload::Attention& n) {
   if (!n.requests.empty()) {
     n.append = r.one_in(2);
     return;
@@ -153,12 +153,12 @@ inline void random_places(Random& r, config::Network& n) {
       for (std::uint32_t j = 0; j < stride; ++j) n.map[t / m.block * stride + j] = 0xFFFF'FFFF;
     }
   } else if (r.one_in(4)) {
-    n.bias = group == 1 && r.one_in(2) ? config::Bias::kRelative : config::Bias::kAlibi;
+    n.bias = group == 1 && r.one_in(2) ? workload::Bias::kRelative : workload::Bias::kAlibi;
   } else if (n.type == hal::ElementType::kInt8 && r.one_in(2)) {
     n.scale_block = r.of({16, 32, 64});
   }
   const bool padded = r.one_in(5);
-  if (n.bias == config::Bias::kNone && n.softmax && r.one_in(4)) random_bias(r, n);
+  if (n.bias == workload::Bias::kNone && n.softmax && r.one_in(4)) random_bias(r, n);
   if (!padded) return;
   m.bits |= hal::bit_of(hal::MaskKind::kPadded);
   for (std::uint32_t b = 0; b < n.batch; ++b) n.valid.push_back(r.from(1, n.seq_kv));

@@ -1,5 +1,4 @@
-// What property tests of whole jobs do with a case: it runs with its tensors and without, and is done or cleanly
-// refused.
+// Property test of whole jobs: a case runs with and without tensors, and ends or is refused.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,14 +17,14 @@ namespace attnvp::runs {
 
 struct Case {
   MachineConfig machine;
-  config::Network network;
+  workload::Attention network;
   job::Schedule schedule;
   bool decodes = false;
 
   std::string text() const {
     std::string tiles;
     for (const auto& [key, value] : job::tiling_text(schedule.tiling)) tiles += fmt::format(",{}={}", key, value);
-    const config::Network& n = network;
+    const workload::Attention& n = network;
     return fmt::format("--dataflow {} --net B={},H={},HKV={},NQ={},NKV={},E={}{} --tiling {}\n{}\n{}", schedule.text,
                        n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, n.emb, n.rules(), tiles, n.identity(),
                        config::to_yaml(machine));
@@ -35,7 +34,7 @@ struct Case {
 struct Attempt {
   bool done = false;
   std::string refusal;
-  job::Result result;
+  job::RunResult result;
 };
 
 inline Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
@@ -56,8 +55,8 @@ inline bool is_clean_refusal(const std::string& sentence) {
                      [&](const char* what) { return sentence.find(what) != std::string::npos; });
 }
 
-// The counter's figures are the simulation's, and no bound exceeds it. DRAM counts words, an odd last byte as one.
-inline void expect_counted(const Case& c, const job::Result& r) {
+// The counts from commands equal the simulation's, and no bound exceeds it. DRAM counts an odd last byte as a word.
+inline void expect_counted(const Case& c, const job::RunResult& r) {
   const schedule::Job made = job::make_job(c.machine, c.network, r.schedule);
   const schedule::Counts counts = schedule::count(made, c.machine);
   EXPECT_EQ(counts.mac.macs, r.sum("mac", "macs"));
@@ -68,16 +67,16 @@ inline void expect_counted(const Case& c, const job::Result& r) {
   EXPECT_LE(schedule::least_cycles(made, c.machine), static_cast<double>(r.cycles));
 }
 
-// `check` looks at results of those that are done. Some must be.
+// `check` receives the results of completed cases; at least one must complete.
 inline void hold_for_random_jobs(int shard, int cases, Case (*random_case)(std::uint32_t),
-                                 void (*check)(const Case&, const job::Result&)) {
+                                 void (*check)(const Case&, const job::RunResult&)) {
   int fit = 0;
   for (int number = shard * cases; number < (shard + 1) * cases; ++number) {
     const Case c = random_case(static_cast<std::uint32_t>(number));
     SCOPED_TRACE(fmt::format("case {}: {}", number, c.text()));
     const job::Tensors tensors = job::random_tensors(c.network, 7);
     const Attempt full = attempt(c, true, &tensors);
-    Case again = c;  // which tiles are chosen has nothing to do with data: those of before
+    Case again = c;  // tiles do not depend on data: use the same ones
     if (full.done) again.schedule = full.result.schedule;
     const Attempt timing = attempt(again, false, nullptr);
     EXPECT_EQ(full.done, timing.done);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "explore/tuning/tuner.h"
-#include "models/riscv_processor/program.h"
+#include "models/control/riscv_processor/program.h"
 #include "tests/models/late.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
@@ -49,7 +49,7 @@ MachineConfig random_machine_of_a_kind(Random& r, std::uint32_t number, const st
 
 struct Outcome {
   std::string refusal;
-  job::Result result;
+  job::RunResult result;
 };
 
 Outcome run(std::uint32_t number, const std::string& run_ahead) {
@@ -57,7 +57,7 @@ Outcome run(std::uint32_t number, const std::string& run_ahead) {
   Outcome o;
   try {
     const MachineConfig machine = random_machine_of_a_kind(r, number, run_ahead);
-    config::Network network = random_network(r);
+    workload::Attention network = random_network(r);
     if (r.one_in(2)) random_rules(r, network);
     job::Schedule schedule = job::parse_dataflow(kUnderRules[number % kUnderRules.size()]);
     schedule = explore::first_fit(machine, network, schedule);
@@ -73,7 +73,7 @@ Outcome run(std::uint32_t number, const std::string& run_ahead) {
   return o;
 }
 
-void expect_equal(const job::Result& a, const job::Result& b) {
+void expect_equal(const job::RunResult& a, const job::RunResult& b) {
   expect_same_counts(a, b);
   EXPECT_EQ(a.total_energy_pj(), b.total_energy_pj());
   EXPECT_TRUE(a.output == b.output);
@@ -98,9 +98,9 @@ TEST_P(RunAhead, ChangesNoResult) {
 
 INSTANTIATE_TEST_SUITE_P(Jobs, RunAhead, testing::Range(0U, kGroups));
 
-job::Result run_on(const std::string& hardware, std::vector<std::string> keys, const std::string& run_ahead) {
+job::RunResult run_on(const std::string& hardware, std::vector<std::string> keys, const std::string& run_ahead) {
   keys.push_back("simulation.run_ahead=" + run_ahead);
-  const config::Network network = config::load_network("H=6,N=128,E=64");
+  const workload::Attention network = workload::load("H=6,N=128,E=64").attention();
   const MachineConfig machine = config::load_hardware(hardware, keys);
   const job::Schedule schedule = explore::first_fit(machine, network, job::parse_dataflow("mas"));
   job::Runner runner(machine, config::load_energy(machine.energy), false);

@@ -10,11 +10,11 @@
 
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/boot.h"
-#include "models/riscv_processor/program.h"
-#include "models/riscv_processor/untimed.h"
-#include "platform/elaboration/platform.h"
-#include "platform/job/elaborated.h"
-#include "platform/job/placed.h"
+#include "models/control/riscv_processor/program.h"
+#include "models/control/riscv_processor/untimed.h"
+#include "platform/run/elaborated.h"
+#include "platform/run/placed.h"
+#include "platform/run/platform.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/programs.h"
 #include "tests/platform/runs.h"
@@ -30,7 +30,7 @@ struct Case {
   std::uint64_t seed = 0;
 
   MachineConfig machine() const { return config::load_hardware(hardware, keys); }
-  config::Network layer() const { return config::load_network(network); }
+  workload::Workload layer() const { return workload::load(network); }
   job::Schedule schedule() const {
     return explore::first_fit(machine(), layer(), job::parse_dataflow(dataflow, schedule::firmware_of(machine())));
   }
@@ -67,16 +67,16 @@ class Sequence {
         runner_(of.machine(), config::load_energy("fusemax-45nm"), true) {
     set_jitter(runner_.platform(), of.seed);
   }
-  job::Result run() { return runner_.run(layer_, schedule_, &tensors_, {}); }
+  job::RunResult run() { return runner_.run(layer_, schedule_, &tensors_, {}); }
 
  private:
-  config::Network layer_;
+  workload::Workload layer_;
   job::Schedule schedule_;
   job::Tensors tensors_;
   job::Runner runner_;
 };
 
-void expect_equal(const job::Result& a, const job::Result& b) {
+void expect_equal(const job::RunResult& a, const job::RunResult& b) {
   expect_same_counts(a, b);
   EXPECT_TRUE(a.output == b.output);
   EXPECT_TRUE(a.golden.passed);
@@ -84,7 +84,7 @@ void expect_equal(const job::Result& a, const job::Result& b) {
 }
 
 TEST(Runners, UsedInTurnsGiveTheResultsOfEachAlone) {
-  std::vector<std::vector<job::Result>> alone;
+  std::vector<std::vector<job::RunResult>> alone;
   for (const Case& c : cases()) {
     Sequence sequence(c);
     alone.push_back({sequence.run(), sequence.run()});
@@ -108,7 +108,7 @@ TEST(Runners, CycleLimitsBelongToTheRun) {
   const Case c = cases().front();
   MachineConfig limited = c.machine();
   limited.simulation.max_cycles = 1000;
-  const config::Network layer = c.layer();
+  const workload::Workload layer = c.layer();
   job::RunOptions options;
   options.full_data = false;
   job::Runner few(limited, config::load_energy("fusemax-45nm"), false);
@@ -129,7 +129,7 @@ TEST(Firmware, BelongsToTheMachine) {
   if (!riscv::program_problem(RiscvConfig()).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
   const MachineConfig own = config::load_hardware("edge", {"control.cpu=riscv", "control.firmware=" + program()});
   const MachineConfig native = config::load_hardware("edge", {});
-  const config::Network layer = config::load_network("H=2,N=64,E=32");
+  const workload::Attention layer = workload::load("H=2,N=64,E=32").attention();
   for (const MachineConfig* machine : {&native, &own, &native}) {
     const schedule::FirmwareImage& firmware = schedule::firmware_of(*machine);
     EXPECT_EQ(firmware.is_program(), machine == &own);
@@ -163,8 +163,8 @@ class Placement {
   void start() {
     for (const auto& cluster : platform_->clusters) cluster->cpu->start();
   }
-  job::Result result() {
-    job::Result r;
+  job::RunResult result() {
+    job::RunResult r;
     const std::uint32_t clusters = machine_.clusters;
     for (std::uint32_t c = 0; c < clusters; ++c) r.cycles = std::max(r.cycles, platform_->cycles_of(c));
     r.counters = job::read_counters(platform_->modules(), energy_, machine_.technology, r.cycles);
@@ -174,7 +174,7 @@ class Placement {
 
  private:
   MachineConfig machine_;
-  config::Network layer_;
+  workload::Workload layer_;
   job::Schedule schedule_;
   config::EnergyTable energy_ = config::load_energy("fusemax-45nm");
   std::unique_ptr<Platform> platform_;
@@ -198,7 +198,7 @@ TEST(Platforms, OfOneKernelGiveTheResultsOfEachAlone) {
       one.platform().run();
       return one.result();
     };
-    const job::Result first = alone("first", a), second = alone("second", b);
+    const job::RunResult first = alone("first", a), second = alone("second", b);
     const Kernel kernel;
     Placement one("first", a, 0), two("second", b, 0), short_lived("third", a, 500);
     two.start();

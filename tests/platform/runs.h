@@ -1,4 +1,4 @@
-// What tests of whole jobs share.
+// Common parts of tests of whole jobs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
-#include "platform/job/golden.h"
-#include "platform/job/job.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/golden/golden.h"
+#include "platform/run/job.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::runs {
 
@@ -21,7 +21,7 @@ inline const std::vector<std::string> kNetworks = {"bert-base", "bert-large", "b
 inline const std::vector<std::string> kDataflows = {"layerwise",         "softpipe", "flat",
                                                     "flat:prefetch=off", "tileflow", "mas"};
 
-// gtest wants names of letters and digits.
+// gtest allows letters and digits only.
 inline std::string test_name(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
@@ -34,12 +34,11 @@ inline std::string name_of(const ::testing::TestParamInfo<NetworkAndDataflow>& o
   return test_name(std::get<0>(of.param) + "_" + std::get<1>(of.param));
 }
 
-// Bytes over DRAM that a schedule without reloads moves: Q, K and V in, O out; C and P both ways where they
-// leave L1.
+// DRAM bytes of a schedule without reloads: Q, K and V in, O out; C and P in and out if they leave L1.
 struct DramBytes {
   std::uint64_t read, write;
 };
-inline DramBytes least_dram_bytes(const config::Network& n, const std::string& dataflow) {
+inline DramBytes least_dram_bytes(const workload::Attention& n, const std::string& dataflow) {
   const std::uint64_t heads = std::uint64_t{n.batch} * n.heads;
   const std::uint64_t q = heads * n.seq_q * n.emb * 2, kv = 2 * heads * n.seq_kv * n.emb * 2;
   const std::uint64_t score_matrices = dataflow == "layerwise" ? 2 : dataflow == "softpipe" ? 1 : 0;
@@ -47,8 +46,8 @@ inline DramBytes least_dram_bytes(const config::Network& n, const std::string& d
   return {q + kv + scores, q + scores};
 }
 
-// Everything but what depends on the host.
-inline void expect_same_counts(const job::Result& a, const job::Result& b) {
+// Compares everything that does not depend on the host.
+inline void expect_same_counts(const job::RunResult& a, const job::RunResult& b) {
   EXPECT_EQ(a.cycles, b.cycles);
   ASSERT_EQ(a.counters.size(), b.counters.size());
   for (std::size_t i = 0; i < a.counters.size(); ++i) {
@@ -58,13 +57,13 @@ inline void expect_same_counts(const job::Result& a, const job::Result& b) {
   }
 }
 
-// The golden check sees a layer's bias: with one that is off, or none, the output of that run is wrong.
-inline void expect_bias_is_seen(const config::Network& n, const job::Tensors& tensors, const job::Result& r) {
+// The golden check depends on the bias: a wrong or missing bias makes the run's output fail.
+inline void expect_bias_is_seen(const workload::Attention& n, const job::Tensors& tensors, const job::RunResult& r) {
   ASSERT_TRUE(r.golden.passed) << r.golden.to_string();
   job::AttentionShape shape{n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, n.mask, n.scale};
   const auto passes = [&](double times) {
     shape.bias = [&](std::uint32_t head, std::uint32_t query, std::uint32_t key) {
-      return times * config::bias_of(n, head, query, key);
+      return times * workload::bias_of(n, head, query, key);
     };
     return job::check_attention(shape, tensors.q.data(), tensors.k.data(), tensors.v.data(), r.output.data()).passed;
   };

@@ -21,7 +21,7 @@ class Spills : public testing::TestWithParam<Case> {};
 TEST_P(Spills, ScoresCrossL1OnlyOnTheirWayBack) {
   const Case& c = GetParam();
   const MachineConfig machine = config::load_hardware(c.hardware);
-  const config::Network network = config::load_network(c.network);
+  const workload::Attention network = workload::load(c.network).attention();
   const job::Tensors tensors = job::random_tensors(network, 3);
   const config::EnergyTable energy = config::load_energy(machine.energy);
   auto runner = std::make_unique<runs::Runner>(machine, energy, true);
@@ -30,8 +30,8 @@ TEST_P(Spills, ScoresCrossL1OnlyOnTheirWayBack) {
     schedule.tiling = job::parse_tiling(c.tiling);
     return runner->run(network, schedule, &tensors, {});
   };
-  const job::Result by_default = run("layerwise"), in_l1 = run("layerwise:spills=l1"),
-                    past = run("layerwise:spills=fusemax");
+  const job::RunResult by_default = run("layerwise"), in_l1 = run("layerwise:spills=l1"),
+                       past = run("layerwise:spills=fusemax");
   expect_same_counts(by_default, in_l1);
   EXPECT_TRUE(past.golden.passed) << past.golden.to_string();
   EXPECT_EQ(past.output, in_l1.output);

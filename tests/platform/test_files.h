@@ -1,4 +1,4 @@
-// Files and messages for the tests of platform/config and platform/tensors.
+// Files and messages for the tests of platform/machine and platform/base/npy.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 #include <fstream>
 #include <string>
 
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::testing {
 
-// A folder of its own for each test, gone afterwards; the working directory meanwhile, so that messages name
-// its files without their folder.
+// Temporary folder of a test, removed afterwards. It is the working directory, so that messages name its files without
+// folder.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -34,7 +34,7 @@ class TemporaryFolder {
 
   std::string path(const std::string& name = "") const { return name.empty() ? path_ : path_ + "/" + name; }
 
-  // Writes a file, folders included, and gives its path.
+  // Writes a file, creating folders, and returns its path.
   std::string write(const std::string& name, const std::string& text) const {
     const std::filesystem::path file(path(name));
     std::filesystem::create_directories(file.parent_path());
@@ -58,7 +58,7 @@ inline std::string read_file(const std::string& path) {
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-// The ConfigError's message; a failure of the test when there is none.
+// Message of the ConfigError; the test fails if there is none.
 template <class Action>
 std::string message_of(Action action) {
   try {

@@ -2,7 +2,7 @@
 // own.
 #include <gtest/gtest.h>
 
-#include "models/control_processor/control_processor.h"
+#include "models/control/control_processor/control_processor.h"
 #include "tests/platform/runs.h"
 #include "tests/support/tuned.h"
 
@@ -15,8 +15,8 @@ struct Case {
   std::uint32_t nkv = 64;
 };
 
-job::Result run(const MachineConfig& machine, const Case& c, bool full) {
-  const config::Network network = config::load_network(c.net);
+job::RunResult run(const MachineConfig& machine, const Case& c, bool full) {
+  const workload::Attention network = workload::load(c.net).attention();
   job::Schedule schedule = job::parse_dataflow(c.dataflow);
   schedule.tiling.set("nq", c.nq);
   schedule.tiling.set("nkv", c.nkv);
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"H=2,NQ=40,NKV=150,E=64,causal=1,window=30", "flash2:grid=blocks", 32, 1, 40}));
 
 TEST_P(ThreadBlocks, PassGoldenAndTakeEquallyLongWithoutData) {
-  const job::Result full = run(machine(), GetParam(), true);
+  const job::RunResult full = run(machine(), GetParam(), true);
   EXPECT_TRUE(full.golden.passed);
   EXPECT_EQ(run(machine(), GetParam(), false).cycles, full.cycles);
 }

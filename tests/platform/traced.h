@@ -1,4 +1,4 @@
-// A traced run and everything it recorded.
+// A traced run with all its records.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace attnvp::runs {
 
 struct Traced {
   std::string text, names, gtkw, timeline;
-  job::Result result;
+  job::RunResult result;
 };
 
 struct Options {
@@ -29,7 +29,7 @@ struct Options {
 inline Traced trace(const Options& o = {}) {
   MachineConfig machine = config::load_hardware(o.hardware);
   machine.vec.kind = o.vec;
-  const config::Network network = config::load_network(o.network);
+  const workload::Attention network = workload::load(o.network).attention();
   job::Schedule schedule = job::parse_dataflow(o.dataflow);
   schedule.tiling = job::parse_tiling(o.tiling);
   job::Tensors tensors;
@@ -52,9 +52,11 @@ inline Traced trace(const Options& o = {}) {
   return t;
 }
 
-inline std::uint64_t period_of(const job::Result& r) { return static_cast<std::uint64_t>(1e15 / r.frequency_hz + 0.5); }
+inline std::uint64_t period_of(const job::RunResult& r) {
+  return static_cast<std::uint64_t>(1e15 / r.frequency_hz + 0.5);
+}
 
-inline std::uint64_t counter(const job::Result& r, const std::string& module, const std::string& name) {
+inline std::uint64_t counter(const job::RunResult& r, const std::string& module, const std::string& name) {
   for (const job::CounterValue& c : r.counters) {
     if (c.module == module && c.name == name) return c.value;
   }

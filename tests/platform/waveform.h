@@ -1,4 +1,4 @@
-// A VCD reader of the tests' own, which shares nothing with the writer.
+// VCD reader for tests, independent of the writer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ inline std::uint64_t number(const std::string& bits) { return std::stoull(bits, 
 
 struct Waveform {
   std::string timescale;
-  std::vector<std::string> names;  // of enumerations' numbers, as the header's comment tells
+  std::vector<std::string> names;  // names of enumeration values, from the header's comment
   std::map<std::string, Variable> by_code;
   std::vector<std::uint64_t> times;
   std::vector<std::string> header_words;
@@ -47,7 +47,7 @@ struct Waveform {
     return v == nullptr ? none : *v;
   }
   std::string name(const std::string& value) const { return names.at(number(value)); }
-  // How long an enumeration has one of the names.
+  // Time during which an enumeration has one of the names.
   std::uint64_t time_in(const Variable& v, const std::vector<std::string>& states) const {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < v.changes.size(); ++i) {
@@ -57,7 +57,7 @@ struct Waveform {
     }
     return total;
   }
-  // A real, or a number of bits, over time.
+  // Integral over time of a real or a number of bits.
   double integral(const Variable& v) const {
     double total = 0;
     for (std::size_t i = 0; i < v.changes.size(); ++i) {
@@ -72,7 +72,7 @@ struct Waveform {
 
 namespace detail {
 
-// A declaration command's words up to $end.
+// Words of a declaration up to $end.
 inline std::vector<std::string> words_to_end(std::istream& in) {
   std::vector<std::string> words;
   for (std::string w; in >> w && w != "$end";) words.push_back(w);
@@ -104,7 +104,7 @@ inline void parse_header(std::istream& in, Waveform& wave) {
       scopes.pop_back();
     }
     if (word != "$var") continue;
-    // "wire BITS CODE NAME", and "[BITS-1:0]" where the name itself ends in a bracket.
+    // "wire BITS CODE NAME"; names that end in a bracket have "[BITS-1:0]" appended.
     ASSERT_GE(words.size(), 4U);
     const bool has_range = words[3].back() == ']' && words[1] != "1";
     ASSERT_EQ(words.size(), has_range ? 5U : 4U) << words[3];

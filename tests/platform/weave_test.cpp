@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/job/schedule.h"
+#include "platform/run/schedule.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/random_runs.h"
 #include "tests/support/tuned.h"
@@ -74,12 +74,12 @@ INSTANTIATE_TEST_SUITE_P(All, WeaveWalk, testing::Range(0, 6),
 // Two cores at a row block: half as many lanes, and each array does half of the products.
 TEST(Weave, PairsShareARowBlock) {
   const MachineConfig machine = config::load_hardware("edge");
-  const config::Network network = config::load_network("H=2,N=256,E=64");
+  const workload::Attention network = workload::load("H=2,N=256,E=64").attention();
   job::Schedule schedule = job::parse_dataflow("weave");
   schedule.tiling = job::parse_tiling("walk=pairs,nq=64,nkv=64");
   runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
   const job::Tensors tensors = job::random_tensors(network, 3);
-  const job::Result r = runner.run(network, schedule, &tensors, {});
+  const job::RunResult r = runner.run(network, schedule, &tensors, {});
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
   std::uint64_t scores = 0, products = 0;
   for (const job::CounterValue& c : r.counters) {
@@ -93,7 +93,7 @@ TEST(Weave, PairsShareARowBlock) {
 
 TEST(Weave, RefusesWhatAWalkHasNoUseFor) {
   const MachineConfig machine = config::load_hardware("edge", {"mac.resident_tiles=0", "cores=3"});
-  const config::Network network = config::load_network("H=4,N=128,E=32");
+  const workload::Attention network = workload::load("H=4,N=128,E=32").attention();
   const std::string others = ",bb=1,nq=32,nkv=32,m0=16,n0=16,k0=32,kv=3";
 
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -128,7 +128,7 @@ TEST(Weave, NamesOfWalksAreReadAndTold) {
 // Rows of any length: with whole rows in L1 there is no tiling for these, with tiles there is.
 TEST(Weave, GoesOnWhereRowsHaveNoRoom) {
   const MachineConfig machine = config::load_hardware("edge", {"l1.size=96KiB"});
-  const config::Network network = config::load_network("H=2,NQ=64,NKV=65536,E=64");
+  const workload::Attention network = workload::load("H=2,NQ=64,NKV=65536,E=64").attention();
   job::Schedule rows = job::parse_dataflow("weave");
   rows.tiling = job::parse_tiling("walk=rows");
   EXPECT_THROW(runs::complete(machine, network, rows), job::RunError);

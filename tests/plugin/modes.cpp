@@ -8,7 +8,7 @@
 #include <string>
 #include <systemc>
 
-#include "models/plugin_dram/plugin.h"
+#include "models/plugin/dram_plugin.h"
 
 namespace {
 

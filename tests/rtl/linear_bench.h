@@ -1,4 +1,4 @@
-// Rows through a Verilated vec_linear, with stalls on all streams, against models/arith/online.h.
+// Test bench of a Verilated vec_linear with stalls on all streams; reference: models/arith/online.h.
 #pragma once
 
 #include <Vlinear_small.h>
@@ -21,8 +21,8 @@
 
 namespace attnvp::rtl::linear {
 
-using UnitDriver = LinearDriver<Vvec_linear, 16>;    // the platform's
-using SmallDriver = LinearDriver<Vlinear_small, 2>;  // counts coverage
+using UnitDriver = LinearDriver<Vvec_linear, 16>;    // width of the platform
+using SmallDriver = LinearDriver<Vlinear_small, 2>;  // for coverage
 
 inline std::uint32_t bits_of(float f) {
   std::uint32_t bits = 0;
@@ -35,7 +35,7 @@ inline float float_of(std::uint32_t bits) {
   return f;
 }
 
-// A command: elements, each with an a and a b of its own.
+// A command: pairs of elements a and b.
 struct LinearMatrix {
   bool divide = false;
   std::vector<float> x, z, a, b;
@@ -57,7 +57,7 @@ inline std::vector<std::uint32_t> expected(const LinearMatrix& matrix) {
   return out;
 }
 
-// Numbers of every kind, and close ones, whose sums cancel.
+// Numbers of all kinds, and close ones, whose sums cancel.
 class Floats {
  public:
   explicit Floats(std::uint64_t seed) : random_(seed) {}
@@ -76,9 +76,9 @@ class Floats {
       case 2:
         return float_of((low & 0x80FFFFFF) | 0x3F000000);  // around one
       case 3:
-        return float_of((low & 0x80000003) | 0x3F800000);  // hardly different
+        return float_of((low & 0x80000003) | 0x3F800000);  // nearly equal
       case 4:
-        return float_of((low & 0x87FFFFFF) | 0x38000000);  // of FP16's size
+        return float_of((low & 0x87FFFFFF) | 0x38000000);  // of FP16 magnitude
       default:
         return float_of(low);
     }
@@ -92,7 +92,7 @@ template <class Driver>
 class LinearBench {
  public:
   LinearBench() : unit_(context_, "linear") {}
-  // As VecBench's: what was covered, where tests/rtl/coverage.sh wants it.
+  // Writes coverage if tests/rtl/coverage.sh asks for it.
   ~LinearBench() {
     const char* folder = std::getenv("ATTNVP_COVERAGE");
     if (folder == nullptr) return;
@@ -103,7 +103,7 @@ class LinearBench {
   LinearBench(const LinearBench&) = delete;
   LinearBench& operator=(const LinearBench&) = delete;
 
-  // Stalls: percent of the cycles, on every stream.
+  // `stalls`: percent of the cycles, on every stream.
   void check(const std::vector<LinearMatrix>& rows, unsigned stalls) {
     constexpr std::size_t kLanes = Driver::kLanes;
     std::size_t fed = 0, at = 0, finished = 0;
@@ -159,7 +159,7 @@ class LinearBench {
   std::minstd_rand random_{5};
 };
 
-// Rows of random lengths, one behind the other.
+// Rows of random lengths, concatenated.
 inline std::vector<LinearMatrix> random_matrices(Floats& floats, std::size_t count) {
   std::vector<LinearMatrix> matrices(count);
   for (LinearMatrix& m : matrices) {

@@ -52,7 +52,8 @@ class Longest final : public schedule::Reader {
 };
 
 // Of the cluster that has the most.
-std::uint64_t most_longer(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule) {
+std::uint64_t most_longer(const MachineConfig& machine, const workload::Workload& network,
+                          const job::Schedule& schedule) {
   const schedule::Job job = job::make_job(machine, network, schedule);
   std::uint64_t most = 0;
   for (std::uint32_t cluster = 0; cluster < machine.clusters; ++cluster) {
@@ -64,12 +65,12 @@ std::uint64_t most_longer(const MachineConfig& machine, const config::Network& n
   return most;
 }
 
-config::Network small_layer(Random& r) {
+workload::Workload small_layer(Random& r) {
   std::string text = "H=" + std::to_string(r.from(1, 4)) + ",E=" + std::to_string(r.of({8, 16, 17, 24, 32, 64}));
   const std::uint32_t queries = r.from(1, 96);
   text += r.one_in(2) ? ",N=" + std::to_string(queries) + (r.one_in(2) ? ",causal=1" : "")
                       : ",NQ=" + std::to_string(queries) + ",NKV=" + std::to_string(r.from(1, 160));
-  return config::load_network(text);
+  return workload::load(text);
 }
 
 #ifdef ATTNVP_LONG
@@ -87,7 +88,7 @@ TEST_P(RtlCycles, AreTheModelsAndTheCommandsOwn) {
   Random r(seed);
   for (int i = 0; i < kDraws; ++i) {
     MachineConfig machine = config::load_hardware(machines[r.from(0, 4)]);
-    const config::Network network = i > 0 ? small_layer(r) : config::load_network("H=3,N=17,E=16");
+    const workload::Workload network = i > 0 ? small_layer(r) : workload::load("H=3,N=17,E=16");
     job::Schedule schedule = job::parse_dataflow(GetParam());
     try {
       schedule = explore::tune(machine, network, schedule, config::load_energy(machine.energy), few_evaluations(24));
@@ -101,7 +102,7 @@ TEST_P(RtlCycles, AreTheModelsAndTheCommandsOwn) {
       job::Runner runner(machine, config::load_energy(machine.energy), false);
       cycles.push_back(runner.run(network, schedule, nullptr, {}).cycles);
     }
-    const std::string what = machine.name + " " + network.name + ", " + std::to_string(longer) + " longer at most";
+    const std::string what = machine.name + " " + network.name() + ", " + std::to_string(longer) + " longer at most";
     EXPECT_GE(100 * cycles[1], 99 * cycles[0]) << what;
     EXPECT_LE(100 * cycles[1], 101 * cycles[0] + 100 * longer) << what;
   }

@@ -1,7 +1,7 @@
 // The VEC engine with its datapath in RTL, on the bench. Cycles: behind the model's by a row's way through the unit.
 #include "models/arith/softmax.h"
 #include "rtl/vec/rtl_vec_engine.h"
-#include "tests/models/online_ops.h"
+#include "tests/models/engine/online_ops.h"
 
 namespace attnvp::bench {
 namespace {
@@ -83,7 +83,8 @@ TEST_P(RtlRowOperations, LeaveWhatTheModelLeaves) {
       std::vector<std::uint16_t> memory(0x8000);
       for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = GetParam().at(i);
       b.set_l1(kL1, memory);
-      const auto push = [&](hal::Opcode opcode, int flags, std::uint32_t columns, const std::vector<Place>& operands) {
+      const auto push = [&](hal::Opcode opcode, int flags, std::uint32_t columns,
+                            const std::vector<OperandRange>& operands) {
         b.push(kVec, then(online(opcode, kRows, columns, flags, operands), 0));
       };
       for (const int flags : {+hal::kFirst, 0, 0}) {

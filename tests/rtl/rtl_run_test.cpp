@@ -31,8 +31,8 @@ TEST(RtlRun, OtherMachines) {
 TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
   for (const char* dataflow : {"cascade", "cascade:binding=serial", "lean", "flash-decoding"}) {
     const std::string shape = "H=3,NQ=70,NKV=300,E=24";
-    const job::Result model = run_vec(shape, dataflow, "model", true);
-    const job::Result rtl = run_vec(shape, dataflow, "rtl", true);
+    const job::RunResult model = run_vec(shape, dataflow, "model", true);
+    const job::RunResult rtl = run_vec(shape, dataflow, "rtl", true);
     EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << dataflow << ": " << rtl.golden.to_string();
     EXPECT_TRUE(rtl.output == model.output) << dataflow;
     EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), std::uint64_t{3} * 70 * 300) << dataflow;
@@ -44,7 +44,7 @@ TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
 // Runs that differ in nothing but what a VEC engine takes.
 void expect_models_rows(const std::string& shape, const char* dataflow) {
   SCOPED_TRACE(dataflow + (" " + shape));
-  const job::Result model = run_vec(shape, dataflow, "model", true), rtl = run_vec(shape, dataflow, "rtl", true);
+  const job::RunResult model = run_vec(shape, dataflow, "model", true), rtl = run_vec(shape, dataflow, "rtl", true);
   EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << rtl.golden.to_string();
   EXPECT_TRUE(rtl.output == model.output);
   EXPECT_LT(rtl.cycles, model.cycles + model.cycles / 20);
@@ -74,8 +74,8 @@ TEST(RtlRun, MapsOfBlocksAreTheModels) {
 TEST(RtlRun, TimingIsFull) {
   for (const char* dataflow : {"mas", "flat"}) {
     const std::string shape = "H=2,NQ=70,NKV=150,E=24";
-    const job::Result full = run_vec(shape, dataflow, "rtl", true);
-    const job::Result timing = run_vec(shape, dataflow, "rtl", false);
+    const job::RunResult full = run_vec(shape, dataflow, "rtl", true);
+    const job::RunResult timing = run_vec(shape, dataflow, "rtl", false);
     expect_same_counts(full, timing);
   }
 }

@@ -1,4 +1,4 @@
-// Rows through a Verilated vec_unit, with stalls on both sides, against models/arith.
+// Test bench of a Verilated vec_unit with stalls on both sides; reference: models/arith.
 #pragma once
 
 #include <Vvec_small.h>
@@ -24,8 +24,8 @@
 
 namespace attnvp::rtl {
 
-using UnitDriver = VecDriver<Vvec_unit8, 8, 32, 7>;  // the platform's
-using SmallDriver = VecDriver<Vvec_small, 4, 8, 3>;  // 4 lanes, rows of 64 elements fill its buffers
+using UnitDriver = VecDriver<Vvec_unit8, 8, 32, 7>;  // width of the platform
+using SmallDriver = VecDriver<Vvec_small, 4, 8, 3>;  // 4 lanes; rows of 64 elements fill its buffers
 
 struct Row {
   std::vector<arith::Half> in;
@@ -34,7 +34,7 @@ struct Row {
 };
 struct RowResult {
   std::vector<arith::Half> out;
-  arith::Half max = 0;  // online, as all below
+  arith::Half max = 0;  // online softmax, as the members below
   std::uint32_t sum = 0, scale = 0;
 };
 
@@ -44,7 +44,7 @@ inline std::uint32_t bits_of(float f) {
   return bits;
 }
 
-// What models/arith says.
+// Reference result by models/arith.
 inline RowResult expected(const Row& row) {
   RowResult r;
   r.out.resize(row.in.size());
@@ -62,7 +62,7 @@ inline RowResult expected(const Row& row) {
   return r;
 }
 
-// Percent of the cycles in which a side does not want to.
+// Percent of the cycles in which a side stalls.
 struct Stalls {
   unsigned command = 0, word = 0, beat = 0;
 };
@@ -71,7 +71,7 @@ template <class Driver>
 class VecBench {
  public:
   explicit VecBench(std::uint64_t seed = 1) : driver_(context_, "vec"), random_(seed) {}
-  // Where tests/rtl/coverage.sh wants it: what was covered, a file for each process.
+  // Writes coverage if tests/rtl/coverage.sh asks for it, one file for each process.
   ~VecBench() {
     const char* folder = std::getenv("ATTNVP_COVERAGE");
     if (folder == nullptr) return;
@@ -82,14 +82,14 @@ class VecBench {
   VecBench(const VecBench&) = delete;
   VecBench& operator=(const VecBench&) = delete;
 
-  // Puts all rows through, in order; `done` gets each with its result.
+  // Sends all rows in order; calls `done` with each result.
   template <class Done>
   void run(const std::vector<Row>& rows, const Stalls& stalls, const Done& done) {
     feed(rows);
     std::size_t finished = 0, since = 0;
     RowResult result;
     for (std::size_t r = 0; finished < rows.size(); ++cycles_) {
-      // An offer stays until it is taken.
+      // A valid command stays until it is accepted.
       offering_ = offering_ || (!commands_.empty() && !stalled(stalls.command));
       sending_ = sending_ || (!words_.empty() && !stalled(stalls.word));
       driver_.offer(offering_ ? &commands_.front() : nullptr);
@@ -148,7 +148,7 @@ class VecBench {
         commands_.push_back({static_cast<std::uint8_t>(row.flags | feed), length, row.running_max});
         for (std::size_t i = 0; i < length; i += Driver::kWord) {
           Word word;
-          word.fill(static_cast<arith::Half>(random_()));  // behind the row's end: anything
+          word.fill(static_cast<arith::Half>(random_()));  // random data after the end of the row
           std::copy_n(row.in.data() + i, std::min(Driver::kWord, length - i), word.data());
           words_.push_back(word);
         }

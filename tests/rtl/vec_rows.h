@@ -1,4 +1,4 @@
-// Random rows: lengths around the edges of beats and buffers, numbers of every kind.
+// Random rows: lengths around the limits of beats and buffers, numbers of all kinds.
 #pragma once
 
 #include "tests/rtl/vec_bench.h"
@@ -32,7 +32,7 @@ class RowMaker {
     const std::size_t most = n % 64 == 0 ? longest_ : n % 8 == 0 ? std::min<std::size_t>(longest_, 80) : 12;
     return 1 + random_() % most;
   }
-  // Scores, small and large ones, equal ones, subnormals; -inf among others; at last any bits at all.
+  // Scores, small and large ones, equal ones, subnormals, some -inf; the last kind: random bits.
   arith::Half element(unsigned kind) {
     const std::uint64_t n = random_();
     const auto sign = static_cast<arith::Half>(n >> 3 & 0x8000);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "platform/schedule/demand.h"
 #include "tests/support/all_schedules.h"
 #include "tests/support/tuned.h"
@@ -20,7 +20,7 @@ namespace {
 
 double lanes_of(const std::string& layer, const std::vector<std::string>& keys = {}, const char* dataflow = "mas") {
   const MachineConfig machine = config::load_hardware("edge", keys);
-  const config::Network network = config::load_network(layer);
+  const workload::Attention network = workload::load(layer).attention();
   return schedule::layer_demand(job::make_job(machine, network.folded(), job::parse_dataflow(dataflow)), machine).lanes;
 }
 
@@ -45,7 +45,7 @@ TEST(Bound, HoldsWhereLanesAreFew) {
        {"H=2,N=40,E=48", "H=2,N=96,E=16", "H=2,N=96,E=16,causal=1", "H=2,N=70,E=80,causal=1,window=9",
         "H=4,HKV=1,N=50,E=32,causal=1", "B=3,H=2,NQ=20,NKV=60,E=16,valid=60+1+17", "B=2,H=2,NQ=1,NKV=90,E=128",
         "H=1,NQ=64,NKV=8,E=64"}) {
-    const config::Network network = config::load_network(layer);
+    const workload::Attention network = workload::load(layer).attention();
     for (const job::Schedule& open : runs::all_schedules()) {
       job::Schedule chosen;
       try {
@@ -85,7 +85,7 @@ TEST(Bound, HoldsBehindACache) {
   };
   for (const char* dataflow : {"mas", "flat", "fusemax", "flash2", "layerwise", "lean"}) {
     for (const char* layer : {"H=8,N=256,E=64", "H=4,HKV=1,N=512,E=64,causal=1"}) {
-      const config::Network network = config::load_network(layer);
+      const workload::Attention network = workload::load(layer).attention();
       const job::Schedule chosen =
           runs::complete(machine_with(machines.front()), network, job::parse_dataflow(dataflow));
       for (const std::vector<std::string>& keys : machines) {

@@ -6,13 +6,13 @@
 #include <string>
 #include <tuple>
 
-#include "models/bus/jitter.h"
-#include "models/riscv_processor/program.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/elaboration/platform.h"
-#include "platform/job/command_tap.h"
-#include "platform/job/job.h"
+#include "models/control/riscv_processor/program.h"
+#include "models/interconnect/bus/jitter.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/control/command_tap.h"
+#include "platform/run/job.h"
+#include "platform/run/platform.h"
 #include "platform/schedule/check/changed.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/check/sources.h"
@@ -33,7 +33,7 @@ std::string text_of(const schedule::check::Report& r) {
   return text;
 }
 
-schedule::check::Report check(const MachineConfig& machine, const config::Network& network,
+schedule::check::Report check(const MachineConfig& machine, const workload::Workload& network,
                               const job::Schedule& schedule) {
   return schedule::check::check(job::make_job(machine, network, schedule), machine,
                                 {job::result_bytes(network, schedule)});
@@ -58,7 +58,7 @@ struct RandomJob {
     }
   }
   MachineConfig machine;
-  config::Network network;
+  workload::Attention network;
   job::Schedule schedule;
   std::string text;
   bool fits = false;
@@ -70,7 +70,7 @@ TEST_P(CheckShipped, RaisesNoFalseAlarm) {
   const MachineConfig machine = config::load_hardware(GetParam(), {});
   int checked = 0;
   for (const char* layer : {"H=2,N=196,E=64", "H=4,HKV=2,N=160,E=32,causal=1,window=100", "H=2,NQ=1,NKV=500,E=64"}) {
-    const config::Network network = config::load_network(layer);
+    const workload::Workload network = workload::load(layer);
     for (const job::Schedule& open : all_schedules()) {
       SCOPED_TRACE(open.text + " on " + layer);
       job::Schedule schedule;
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, CheckShipped,
 
 TEST(CheckSources, NamesTheDataflowsLine) {
   const MachineConfig machine = config::load_hardware("edge", {});
-  const config::Network network = config::load_network("H=2,N=196,E=64");
+  const workload::Attention network = workload::load("H=2,N=196,E=64").attention();
   for (const char* dataflow : {"mas", "layerwise", "softpipe", "flat", "fusemax", "flash2"}) {
     const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow));
     const schedule::Job made = job::make_job(machine, network, schedule);
@@ -129,7 +129,7 @@ schedule::check::Finding unfinished(const schedule::Job& made, const MachineConf
 
 TEST(CheckSources, NamesStoresThatNobodyWaitsFor) {
   MachineConfig machine = config::load_hardware("edge", {"control.cpu=riscv"});
-  const config::Network network = config::load_network("H=2,N=96,E=32");
+  const workload::Attention network = workload::load("H=2,N=96,E=32").attention();
   for (const bool program : {false, true}) {  // this process' own firmware, or that in an ELF file
     auto& control = machine.own<RiscvConfig>();
     if (program && !riscv::program_problem(control).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
@@ -148,7 +148,7 @@ TEST(CheckSources, NamesStoresThatNobodyWaitsFor) {
 // All tokens that firmware waits for come from other stores; the last one waits for one that nobody gives.
 TEST(Run, EndsInAnErrorWhereCommandsAreLeftOver) {
   const MachineConfig machine = config::load_hardware("edge", {});
-  const config::Network network = config::load_network("H=2,N=96,E=32");
+  const workload::Attention network = workload::load("H=2,N=96,E=32").attention();
   const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow("mas"));
   std::uint64_t stores = 0;
   const auto is_store = [](const schedule::Queue& q) { return q.unit == schedule::Unit::kDma && q.index == 1; };
@@ -172,7 +172,7 @@ TEST(Run, EndsInAnErrorWhereCommandsAreLeftOver) {
     FAIL() << "it counts as done";
   } catch (const job::StoppedError& e) {
     const std::string what = e.what();
-    EXPECT_NE(what.find("left over"), std::string::npos) << what;
+    EXPECT_NE(what.find("commands still wait"), std::string::npos) << what;
     EXPECT_NE(what.find(fmt::format("waits for event {}", machine.events.events - 1)), std::string::npos) << what;
   }
 }
@@ -182,7 +182,7 @@ TEST(CheckGrid, RaisesNoAlarm) {
   for (const char* hw : {"edge", "cluster3"}) {
     const MachineConfig machine = config::load_hardware(hw, {});
     for (const char* layer : {"H=3,N=77,E=16,causal=1", "H=4,HKV=2,NQ=1,NKV=333,E=64", "H=2,N=200,E=64,window=50"}) {
-      const config::Network network = config::load_network(layer);
+      const workload::Workload network = workload::load(layer);
       for (const char* dataflow : {"flash2", "flash3", "flash-decoding"}) {
         for (const char* more : {"share=2", "share=3,kernels=2", "kernels=1"}) {
           const job::Schedule schedule =
@@ -200,7 +200,7 @@ TEST(CheckMerges, RaiseNoAlarm) {
   for (const auto& [layer, dataflow, nkv] : {std::tuple{"H=6,NQ=64,NKV=64,E=16", "flash-decoding:share=2", 16},
                                              {"H=6,NQ=32,NKV=77,E=16", "flash-decoding:share=2", 16},
                                              {"H=3,NQ=48,NKV=53,E=16", "flash-decoding:kernels=2", 2}}) {
-    const config::Network network = config::load_network(layer);
+    const workload::Workload network = workload::load(layer);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling.set("nkv", static_cast<std::uint32_t>(nkv));
     schedule.tiling.set("kv", 1);
@@ -217,7 +217,7 @@ TEST(CheckUnread, LoadsAreWaitedFor) {
                                                 {"layerwise", "H=1,N=48,E=16,causal=1", "nq=16,nkv=1,np=8,kv=1"},
                                                 {"flat:overlap=on", "H=1,N=48,E=16,causal=1", "nq=16,nkv=1,np=8"},
                                                 {"softpipe", "H=1,N=48,E=16,window=1", "nq=8,nkv=1"}}) {
-    const config::Network network = config::load_network(layer);
+    const workload::Workload network = workload::load(layer);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = job::parse_tiling(tiling);
     schedule = runs::complete(machine, network, schedule);
@@ -230,7 +230,7 @@ TEST(CheckUnread, LoadsAreWaitedFor) {
 TEST(CheckHeld, TakesTheBuffersThatAreMade) {
   const MachineConfig machine = config::load_hardware("cluster3", {});
   for (const char* layer : {"H=2,NQ=1,NKV=23,E=64,causal=1,history=22", "H=2,NQ=1,NKV=23,E=64"}) {
-    const config::Network network = config::load_network(layer);
+    const workload::Workload network = workload::load(layer);
     job::Schedule schedule = job::parse_dataflow("mas");
     schedule.tiling = job::parse_tiling("nq=1,nkv=16,kv=1,rb=1");
     schedule = runs::complete(machine, network, schedule);
@@ -256,7 +256,7 @@ TEST(CheckSteps, RaiseNoAlarm) {
                                         {"H=1,NQ=100,NKV=90,E=48,softmax=none", "chain"}}) {
     for (const char* hw : {"edge", "cluster3"}) {
       const MachineConfig machine = config::load_hardware(hw, {});
-      const config::Network network = config::load_network(layer);
+      const workload::Workload network = workload::load(layer);
       const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow));
       EXPECT_EQ(text_of(check(machine, network, schedule)), "") << layer << " on " << hw;
     }
@@ -267,7 +267,7 @@ TEST(CheckSteps, RaiseNoAlarm) {
 // added are of two tiles, and the result is a little off.
 TEST(CheckScales, FindsDenominatorsOfAnotherTile) {
   const MachineConfig machine = config::load_hardware("cluster3", {"l1.size=128KiB"});
-  const config::Network network = config::load_network("H=2,NQ=1,NKV=300,E=16");
+  const workload::Attention network = workload::load("H=2,NQ=1,NKV=300,E=16").attention();
   job::Schedule schedule = job::parse_dataflow("cascade");
   schedule.tiling = job::parse_tiling("nkv=16");
   schedule = runs::complete(machine, network, schedule);
@@ -318,14 +318,14 @@ TEST_P(JitterRandom, ChangesTimeAndNothingElse) {
     SCOPED_TRACE(fmt::format("case {}: {}", 1000 + GetParam() * 8 + i, one.text));
     const job::Tensors tensors = job::random_tensors(one.network, 3);
     runs::Runner runner(one.machine, config::load_energy("fusemax-45nm"), true);
-    const job::Result plain = runner.run(one.network, one.schedule, &tensors, {});
+    const job::RunResult plain = runner.run(one.network, one.schedule, &tensors, {});
     ASSERT_TRUE(plain.golden.passed);
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       std::uint64_t cycles = 0;
       for (int again = 0; again < 2; ++again) {
         Context& context = runner.platform().context();
         context.jitter = std::make_unique<Jitter>(seed, context.clock.period_fs());
-        const job::Result r = runner.run(one.network, one.schedule, &tensors, {});
+        const job::RunResult r = runner.run(one.network, one.schedule, &tensors, {});
         context.jitter.reset();
         EXPECT_TRUE(r.golden.passed) << "seed " << seed;
         EXPECT_TRUE(r.output == plain.output) << "seed " << seed;

@@ -6,7 +6,7 @@
 
 #include "firmware/hal/registers.h"
 #include "firmware/runtime/runtime.h"
-#include "platform/config/hardware.h"
+#include "platform/machine/hardware.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/check/recorder.h"
 

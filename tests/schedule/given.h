@@ -1,12 +1,12 @@
-// A job as a test states it: keys of edge that are changed, a network, a dataflow, its tiles.
+// A job of a test: changed keys of machine edge, network, dataflow and tiles.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {
@@ -16,9 +16,9 @@ struct Given {
   const char *network, *dataflow, *tiling;
 
   MachineConfig machine() const { return config::load_hardware("edge", keys); }
-  config::Network layer() const { return config::load_network(network); }
+  workload::Workload layer() const { return workload::load(network); }
   job::Schedule open() const { return job::parse_dataflow(dataflow); }
-  // With what is left open of the tiling chosen.
+  // Open parameters are tuned.
   job::Schedule schedule() const {
     job::Schedule schedule = open();
     schedule.tiling = job::parse_tiling(tiling);

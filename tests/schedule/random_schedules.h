@@ -1,26 +1,26 @@
-// Random machines and layers, each with the next of all dataflows.
+// Random machines and layers, each with the next dataflow.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"
 
 namespace attnvp {
 
-// `complete`: the schedule of a machine, a network and a dataflow; `visit` gets its number, machine, network and that.
-// Dataflows that do not take the layer are left out.
+// `complete` makes the schedule of a machine, a network and a dataflow; `visit` gets number, machine, network and
+// schedule. Dataflows that refuse the layer are skipped.
 template <class Complete, class Visit>
 void each_random_schedule(std::uint32_t count, std::uint32_t seed, const Complete& complete, const Visit& visit) {
   const std::vector<job::Schedule> schedules = runs::all_schedules();
   for (std::uint32_t i = 0; i < count; ++i) {
     runs::Random r(i * 2654435761U + seed);
     const MachineConfig machine = runs::random_machine(r);
-    const config::Network network = runs::random_network(r);
+    const workload::Attention network = runs::random_network(r);
     config::check_machine(machine, {"random"});
     try {
       visit(i, machine, network, complete(machine, network, schedules[i % schedules.size()]));

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <set>
 
-#include "models/trace/operation.h"
-#include "platform/config/catalog.h"
+#include "models/sim/trace/operation.h"
+#include "platform/machine/catalog.h"
 #include "tests/platform/test_files.h"
 #include "tests/schedule/given.h"
 

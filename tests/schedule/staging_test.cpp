@@ -5,7 +5,7 @@
 
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/counter.h"
-#include "tests/platform/riscv_runs.h"
+#include "tests/platform/control/riscv_runs.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp::runs {
@@ -19,7 +19,7 @@ job::Schedule streamed(const std::string& dataflow, const std::string& more = "n
   return schedule;
 }
 
-std::string findings(const MachineConfig& machine, const config::Network& n, const job::Schedule& schedule) {
+std::string findings(const MachineConfig& machine, const workload::Workload& n, const job::Schedule& schedule) {
   std::string text;
   const auto report =
       schedule::check::check(job::make_job(machine, n, schedule), machine, {job::result_bytes(n, schedule)});
@@ -31,16 +31,16 @@ class Staged : public testing::TestWithParam<std::string> {};
 
 // Three heads, on one cluster or one each on three: every round but the first one of each head reads K and V again.
 TEST_P(Staged, KAndVLeaveDramOnce) {
-  const config::Network n = config::load_network("H=3,N=160,E=32");
+  const workload::Attention n = workload::load("H=3,N=160,E=32").attention();
   const std::uint64_t k_and_v = 2 * 3 * 160 * 32 * 2;
   const job::Tensors tensors = job::random_tensors(n, 1);
   for (const char* hardware : {"edge", "cluster3"}) {
     const MachineConfig plain = config::load_hardware(hardware), machine = config::load_hardware(hardware, kInL2);
     const config::EnergyTable energy = config::load_energy(machine.energy);
-    const job::Result without = runs::Runner(plain, energy, true).run(n, streamed(GetParam()), &tensors, {});
-    const job::Result full = runs::Runner(machine, energy, true).run(n, without.schedule, &tensors, {});
+    const job::RunResult without = runs::Runner(plain, energy, true).run(n, streamed(GetParam()), &tensors, {});
+    const job::RunResult full = runs::Runner(machine, energy, true).run(n, without.schedule, &tensors, {});
     runs::Runner runner(machine, energy, false);
-    const job::Result timing = runner.run(n, without.schedule, nullptr, {});
+    const job::RunResult timing = runner.run(n, without.schedule, nullptr, {});
     expect_same_counts(timing, runner.run(n, without.schedule, nullptr, {}));
     EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
     EXPECT_EQ(full.output, without.output);
@@ -71,11 +71,11 @@ TEST_P(Staged, GoldenPassesUnderRules) {
       {"H=4,N=100,E=32,type=int8", "nq=8,nkv=24"},
       {"H=2,N=40,E=32,history=80,causal=1", "nq=8,nkv=40"}};
   for (const auto& [layer, tiling] : cases) {
-    const config::Network n = config::load_network(layer);
+    const workload::Attention n = workload::load(layer).attention();
     const job::Tensors tensors = job::random_tensors(n, 1);
     const MachineConfig machine = config::load_hardware("cluster3", kInL2);
     runs::Runner runner(machine, config::load_energy(machine.energy), true);
-    const job::Result r = runner.run(n, streamed(GetParam(), tiling), &tensors, {});
+    const job::RunResult r = runner.run(n, streamed(GetParam(), tiling), &tensors, {});
     EXPECT_TRUE(r.golden.passed) << layer << " " << tiling << r.golden.to_string();
     EXPECT_GT(r.sum("l2", "write_words"), 0U) << layer;
     EXPECT_EQ(findings(machine, n, r.schedule), "") << layer << " " << tiling;
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Dataflows, Staged,
                          [](const auto& of) { return test_name(of.param); });
 
 TEST(Staging, IsRefusedWhereAClustersPartIsTooSmall) {
-  const config::Network n = config::load_network("H=1,N=160,E=32");
+  const workload::Attention n = workload::load("H=1,N=160,E=32").attention();
   const auto refusal = [&](const char* size) -> std::string {
     const MachineConfig machine = config::load_hardware("cluster3", {"l2.kind=scratchpad", "l2.staging=true", size});
     try {
@@ -128,14 +128,14 @@ TEST(Staging, IsRefusedWhereAClustersPartIsTooSmall) {
 
 // What stays in L1, or is read once, is loaded as ever.
 TEST(Staging, IsOfWhatIsReadAgain) {
-  const config::Network n = config::load_network("H=2,N=96,E=32");
+  const workload::Attention n = workload::load("H=2,N=96,E=32").attention();
   for (const char* tiling : {"nq=16,nkv=32,kv=2", "nq=48,nkv=32,kv=stream"}) {
     job::Schedule schedule = job::parse_dataflow("mas");
     schedule.tiling = job::parse_tiling(tiling);
     const MachineConfig plain = config::load_hardware("edge"), machine = config::load_hardware("edge", kInL2);
     const config::EnergyTable energy = config::load_energy("edge-16nm");
-    const job::Result without = runs::Runner(plain, energy, false).run(n, schedule, nullptr, {});
-    const job::Result with = runs::Runner(machine, energy, false).run(n, without.schedule, nullptr, {});
+    const job::RunResult without = runs::Runner(plain, energy, false).run(n, schedule, nullptr, {});
+    const job::RunResult with = runs::Runner(machine, energy, false).run(n, without.schedule, nullptr, {});
     EXPECT_EQ(with.cycles, without.cycles);
     EXPECT_EQ(with.sum("l2", "write_words"), 0U);
     EXPECT_GT(with.energy_pj("leakage"), without.energy_pj("leakage")) << "it leaks all the same";

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "models/network/config.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/job/advice.h"
-#include "platform/job/job.h"
+#include "models/interconnect/network/config.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
+#include "platform/run/results/advice.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/demand.h"
@@ -38,7 +38,7 @@ constexpr std::uint32_t kFirst = 0, kShards = 3;
 constexpr std::uint32_t kCasesPerShard = 20;
 const auto kRange = testing::Range(kFirst, kFirst + kShards);
 
-void expect_same(const schedule::Counts& c, const job::Result& r) {
+void expect_same(const schedule::Counts& c, const job::RunResult& r) {
   const auto same = [&](const char* module, const char* counter, std::uint64_t count) {
     EXPECT_EQ(r.sum(module, counter), count) << module << " " << counter;
   };
@@ -67,7 +67,7 @@ void expect_same(const schedule::Counts& c, const job::Result& r) {
 }
 
 // Every cycle of every unit has one reason.
-void expect_accounted(const job::Result& r) {
+void expect_accounted(const job::RunResult& r) {
   EXPECT_FALSE(r.unit_times.empty());
   for (const job::UnitTime& unit : r.unit_times) {
     std::uint64_t sum = 0;
@@ -77,7 +77,7 @@ void expect_accounted(const job::Result& r) {
 }
 
 // The same commands on the machine with the settings of each advice: no faster than it says.
-void expect_at_most(const job::Result& r, const MachineConfig& machine, const config::Network& network) {
+void expect_at_most(const job::RunResult& r, const MachineConfig& machine, const workload::Attention& network) {
   for (const job::Advice& advice : job::advice_for(r, machine)) {
     MachineConfig advised = machine;
     for (const job::Advice::Setting& s : advice.settings) {
@@ -86,7 +86,7 @@ void expect_at_most(const job::Result& r, const MachineConfig& machine, const co
     config::finish_machine(advised, {"advised"});
     try {
       job::Runner runner(advised, config::load_energy("fusemax-45nm"), false);
-      const job::Result faster = runner.run(network, r.schedule, nullptr, {});
+      const job::RunResult faster = runner.run(network, r.schedule, nullptr, {});
       EXPECT_GE(static_cast<double>(faster.cycles) * advice.at_most * (1 + 1e-9), static_cast<double>(r.cycles))
           << advice.words << ", then " << advice.then << ": " << advice.reason;
     } catch (const std::runtime_error&) {  // that machine cannot
@@ -106,7 +106,7 @@ void add_multicast(Random& r, MachineConfig& m) {
 }
 
 // DRAM may be read less than is counted then, by what was saved.
-void take_saved(schedule::Counts& c, const job::Result& r) {
+void take_saved(schedule::Counts& c, const job::RunResult& r) {
   const std::uint64_t saved = r.sum("bus", "multicast_bytes");
   EXPECT_LE(saved, c.dram.read);
   c.dram.read -= saved;
@@ -140,7 +140,7 @@ void agree(std::uint32_t shard, With with) {
     Random r((shard * kCasesPerShard + i) * 2654435761U + 99 - static_cast<std::uint32_t>(with));
     MachineConfig machine = random_machine(r);
     if (multicast) add_multicast(r, machine);
-    config::Network network = random_network(r);
+    workload::Attention network = random_network(r);
     if (i % 2 == 1) runs::random_rules(r, network);
     std::vector<job::Schedule> schedules = all_schedules();
     if (staging) {  // by those that have it
@@ -160,7 +160,7 @@ void agree(std::uint32_t shard, With with) {
     }
     const schedule::Job made = job::make_job(machine, network, chosen);
     if (schedule::answer_of(made).status != hal::Status::kDone) continue;  // none that fits runs to its end
-    const job::Result result =
+    const job::RunResult result =
         runs::Runner(machine, config::load_energy("fusemax-45nm"), false).run(network, chosen, nullptr, {});
     schedule::Counts counts = schedule::count(made, machine);
     if (multicast) take_saved(counts, result);

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "platform/schedule/check/checker.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"
@@ -40,9 +40,9 @@ constexpr hal::ElementType kTypes[] = {hal::ElementType::kInt8, hal::ElementType
                                        hal::ElementType::kBf16};
 
 struct Job {
-  config::Network network;
+  workload::Attention network;
   job::Schedule schedule;
-  job::Result full{};
+  job::RunResult full{};
 };
 
 std::optional<Job> random_job(runs::Random& r, const MachineConfig& machine) {
@@ -69,7 +69,7 @@ struct Soak {
 
   void tell(const MachineConfig& machine, const Job& j, const std::string& what) {
     if (++wrong > kTold) return;
-    const config::Network& n = j.network;
+    const workload::Attention& n = j.network;
     fmt::print("{}: {} on B={},H={},HKV={},NQ={},NKV={},E={},EV={}{} of type {} --tiling {}\n{}\n", what,
                j.schedule.text, n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, n.emb, n.values(), n.rules(),
                static_cast<int>(n.type), job::tiling_line(j.schedule.tiling), config::to_yaml(machine));
@@ -83,7 +83,7 @@ struct Soak {
       job::Tensors tensors;
       if (full) tensors = job::random_tensors(j->network, 7);
       try {
-        job::Result result = runner->run(j->network, j->schedule, full ? &tensors : nullptr, {});
+        job::RunResult result = runner->run(j->network, j->schedule, full ? &tensors : nullptr, {});
         result.output = {};
         if (full) {
           if (!result.golden.passed) tell(machine, *j, result.golden.to_string());
@@ -104,7 +104,7 @@ struct Soak {
     }
   }
 
-  static bool same(const job::Result& a, const job::Result& b) {
+  static bool same(const job::RunResult& a, const job::RunResult& b) {
     const auto equal = [](const job::CounterValue& x, const job::CounterValue& y) {
       return x.module == y.module && x.name == y.name && x.value == y.value;
     };

@@ -1,4 +1,4 @@
-// Every schedule that there is of a whole layer.
+// All schedules of a whole layer.
 #pragma once
 
 #include <fmt/format.h>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "firmware/runtime/dataflow.h"
-#include "platform/job/schedule.h"
+#include "platform/run/schedule.h"
 
 namespace attnvp::runs {
 
-// Schedules of a whole layer, one for every dataflow and value of its options.
+// One schedule for every dataflow and value of its options.
 inline std::vector<job::Schedule> all_schedules() {
   std::vector<job::Schedule> all;
   for (const firmware::Dataflow* d : firmware::dataflows()) {

@@ -1,8 +1,8 @@
-// What a schedule leaves open, chosen by a few evaluations: enough for a test that needs some sensible tiles.
+// Fills open parameters of a schedule by a few evaluations, enough for usable tiles in tests.
 #pragma once
 
 #include "explore/tuning/tuned_runner.h"
-#include "platform/config/energy.h"
+#include "platform/machine/energy.h"
 
 namespace attnvp::runs {
 
@@ -14,12 +14,12 @@ inline explore::TuningOptions few_evaluations(std::uint64_t evaluations = 8) {
   return options;
 }
 
-inline job::Schedule complete(const MachineConfig& machine, const config::Network& network,
+inline job::Schedule complete(const MachineConfig& machine, const workload::Workload& network,
                               const job::Schedule& schedule) {
   return explore::tune(machine, network, schedule, config::load_energy("fusemax-45nm"), few_evaluations());
 }
 
-// A job::Runner that takes schedules with open parameters.
+// A job::Runner that accepts schedules with open parameters.
 class Runner : public explore::TunedRunner {
  public:
   Runner(const MachineConfig& machine, const config::EnergyTable& energy, bool full_data,

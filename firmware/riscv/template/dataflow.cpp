@@ -1,6 +1,6 @@
-// @NAME@: a dataflow of one's own. It is a program that puts commands into the engines' queues, and a declaration of
-// what it leaves open. This one does the three operators of a row block one after the other.
-#include "firmware/runtime/attention.h"
+// @NAME@: a user-defined dataflow. It consists of a program that enqueues commands, and a declaration of its options
+// and parameters. This one executes the three operators of a row block in sequence.
+#include "firmware/runtime/attention/attention.h"
 #include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {
@@ -16,7 +16,7 @@ void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();  // in the order of kRowParameters
   if (!rt.ok()) return;
   const bool prefetch = rt.job().option[0] == 0;
-  const Work work(rt, tiling);                // row blocks, dealt to cores and clusters
+  const Work work(rt, tiling);                // row blocks, distributed over cores and clusters
   Attention attention(rt, work, tiling, {});  // buffers and events
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "firmware/hal/registers.h"
-#include "models/bus/region_check.h"
 #include "models/engine/row_mask.h"
-#include "models/trace/operation.h"
+#include "models/interconnect/bus/region_check.h"
+#include "models/sim/trace/operation.h"
 #include "platform/schedule/planners.h"
 
 namespace attnvp::schedule::check {
@@ -24,7 +24,7 @@ AddressMap memories_of(const MachineConfig& m) {
   return map;
 }
 
-// Operands whose row i goes into the result's row i, and into no other.
+// True for operands whose row i affects only row i of the result.
 bool is_by_row(const hal::Descriptor& d, const hal::OperandInfo& o) {
   if (o.rows != hal::Extent::kRows) return false;
   const hal::OperationInfo& info = *hal::find(d.opcode);
@@ -35,7 +35,7 @@ bool same_bytes(const Region& a, const Region& b) {
   return a.address == b.address && a.rows == b.rows && a.row_bytes == b.row_bytes && a.row_stride == b.row_stride;
 }
 
-// What one of the rows sees of a map or a pattern: runs of the columns that at least one of them does.
+// Runs of columns that at least one row sees under a block map or pattern.
 std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t columns) {
   const RowMask mask(d, columns);
   std::vector<char> seen(columns, 0);
@@ -56,7 +56,7 @@ std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t co
   return runs;
 }
 
-// A masked softmax reads the columns that one of its rows sees: at most two runs of them, but under a map or a pattern.
+// A masked softmax reads the visible columns of its rows: at most two runs, except with a block map or pattern.
 std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
   const hal::RuleTail& rule = d.tail.rule;
   const std::uint32_t columns = d.operand[0].columns, bytes = hal::element_bytes(d.type[0]);
@@ -100,20 +100,20 @@ Refusal Accesses::check_events(const hal::Descriptor& d) const {
   return {};
 }
 
-Refusal Accesses::of(std::uint32_t cluster, const Queue& queue, const hal::Descriptor& d, Step& step,
+Refusal Accesses::of(std::uint32_t cluster, const Queue& queue, const hal::Descriptor& d, TraceStep& step,
                      std::vector<Access>& accesses) {
   Refusal refusal = check_header(d);
   if (!refusal.any()) refusal = check_events(d);
   if (refusal.any()) return refusal;
   const bool dma = queue.unit == Unit::kDma;
   if (d.opcode == hal::Opcode::kNop) {
-    step.after_previous = step.holds_next = dma;  // in the channel's front end
+    step.after_previous = step.holds_next = dma;  // processed by the channel's front end
     return {};
   }
   return dma ? of_copy(cluster, d, step, accesses) : of_engine(cluster, queue, d, step, accesses);
 }
 
-Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Step& step,
+Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, TraceStep& step,
                           std::vector<Access>& accesses) const {
   if (Refusal other = check_opcode(d, Unit::kDma); other.any()) return other;
   const Refusal refusal = check_copy(d, memories_, hal::l1_base(cluster));
@@ -125,14 +125,14 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Step&
     }
   }
   const auto own = [&](int side) { return d.operand[side].address - hal::l1_base(cluster) < machine_.l1.size_bytes; };
-  step.way = own(0) && !own(1) ? Way::kOutOfL1 : Way::kRetired;
+  step.way = own(0) && !own(1) ? CopyPath::kOutOfL1 : CopyPath::kRetired;
   return {};
 }
 
-Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal::Descriptor& d, Step& step,
+Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal::Descriptor& d, TraceStep& step,
                             std::vector<Access>& accesses) {
   Plan plan;
-  hal::Descriptor in_memory = d;  // what passes L1 by is ordered by the same events
+  hal::Descriptor in_memory = d;  // the same events order data that bypass L1
   in_memory.flags &= static_cast<std::uint16_t>(~(hal::kForwarded | hal::kKept));
   Refusal refusal = queue.unit == Unit::kMac
                         ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(in_memory, plan)

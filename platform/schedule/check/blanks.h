@@ -1,5 +1,5 @@
-// What commands have made of rows that nothing has written. An array computes whole tiles, and rows behind the last
-// one come to nothing as long as nobody stores them: rows of A become rows of C, and VEC goes row by row.
+// Tracker of uninitialised rows derived from memory that was never written. An array computes whole tiles; invalid rows
+// behind the last valid row are harmless unless they are stored. Rows of A become rows of C; VEC works row by row.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace attnvp::schedule::check {
 
-// Which rows of a command's result are blank, and whose fault that is.
+// Uninitialised rows of a command's result, and the command that caused them.
 struct BlankRows {
   std::vector<bool> row;
-  LineId line = kNone;  // the command that has read what nothing has written
+  LineId line = kNone;  // command that read unwritten memory
   std::uint32_t step = 0;
 
   bool any() const { return line != kNone; }
@@ -23,9 +23,9 @@ struct BlankRows {
 
 class Blanks {
  public:
-  // Rows of `region` that are blank, noted as rows of a result.
+  // Adds the uninitialised rows of `region` as rows of a result.
   void find(const Region& region, BlankRows& rows) const;
-  // A command writes the region, these rows of it blank.
+  // Records that a command writes the region and which of its rows are uninitialised.
   void write(const Region& region, const BlankRows& rows);
 
  private:
@@ -35,7 +35,7 @@ class Blanks {
     std::uint32_t step;
   };
   void cut(std::uint64_t low, std::uint64_t high);
-  std::map<std::uint64_t, Bytes> blank_;  // by their beginnings; they do not overlap
+  std::map<std::uint64_t, Bytes> blank_;  // by start address; disjoint
 };
 
 }  // namespace attnvp::schedule::check

@@ -1,4 +1,4 @@
-// The checker on a schedule whose commands are changed on their way: for what tests of it itself.
+// Checker on a schedule with modified commands, for tests of the checker.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace attnvp::schedule::check {
 
-// Of a cluster's command `number`, from 1, in a queue.
+// Called for command `number` (from 1) of a queue.
 using Change =
     std::function<void(std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& descriptor)>;
-// Of a cluster's processor: its n-th take or give, from 1.
+// Called for the n-th take or give (from 1) of a cluster's processor.
 using EventChange = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
                                        std::uint32_t& tokens)>;
 Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change,

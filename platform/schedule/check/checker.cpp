@@ -15,7 +15,7 @@ namespace attnvp::schedule::check {
 
 namespace {
 
-// What a schedule holds of L1 when nothing is computed: space that it takes beforehand.
+// L1 bytes that a schedule allocates before it computes.
 std::uint64_t held_by_dry_run(const Job& job, std::uint32_t cluster) {
   struct Held final : Reader {
     void command(const Queue&, const hal::Descriptor&) override {}
@@ -35,7 +35,7 @@ struct Pass {
   std::uint64_t held = 0;
 };
 
-// Between firmware and a recorder.
+// Changes commands between firmware and a recorder.
 class Changing final : public Reader {
  public:
   Changing(Recorder& to, std::uint32_t cluster, const Change& change, const EventChange& of_processor)

@@ -1,5 +1,4 @@
-// Whether a schedule does the same on every machine of its kind, however long anything takes
-// (docs/explanation/checking.md).
+// Static schedule checker: whether a schedule gives the same result for all timings (docs/explanation/checking.md).
 #pragma once
 
 #include <vector>
@@ -10,21 +9,21 @@
 namespace attnvp::schedule::check {
 
 struct Options {
-  std::uint64_t output_bytes = 0;  // of the result at Layer::o; 0: there is none to look at
-  std::size_t most = 20;           // findings, further ones are counted
+  std::uint64_t output_bytes = 0;  // of the result at Layer::o; 0: not checked
+  std::size_t most = 20;           // maximum number of findings; further ones are counted
 };
 
 struct Report {
   std::vector<Finding> findings;
   std::uint64_t commands = 0;
-  std::uint64_t held_at_end = 0;  // bytes of L1, of the cluster that holds most
+  std::uint64_t held_at_end = 0;  // bytes of L1 at the end, of the cluster with the most
 };
 
-// Of a trace that is complete.
+// Examines a complete trace.
 Report examine(const Job& job, Trace& trace, const Options& options);
 
-// Runs the job's firmware untimed for every cluster and examines what it does, with queues as empty and, where firmware
-// asks for that, as full as it can find them.
+// Runs the job's firmware untimed for every cluster and examines its commands, with queues as empty as possible. If the
+// firmware reads queue levels, also with queues as full as possible.
 Report check(const Job& job, const MachineConfig& machine, const Options& options);
 
 }  // namespace attnvp::schedule::check

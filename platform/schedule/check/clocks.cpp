@@ -8,7 +8,7 @@ namespace attnvp::schedule::check {
 
 namespace {
 
-// Clusters that wait for each other's tokens, or write into each other's L1, together.
+// Groups of clusters that exchange tokens or write to each other's L1.
 std::vector<std::vector<std::uint32_t>> groups_of(const Trace& trace) {
   std::vector<std::uint32_t> root(trace.machine().clusters);
   std::iota(root.begin(), root.end(), 0U);
@@ -37,7 +37,7 @@ Clocks::Clocks(const Trace& trace, Tokens tokens) : lines_(trace.lines.size()) {
         if (trace.lines[l].cluster == c) members.push_back(l);
       }
     }
-    // Only who may meet in a memory: engines in their cluster, copies everywhere.
+    // Only pairs that can access the same memory: engines of a cluster, and copies.
     for (const LineId l : members) {
       for (const LineId other : members) {
         const Line &a = trace.lines[l], &b = trace.lines[other];

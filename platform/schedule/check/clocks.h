@@ -1,5 +1,6 @@
-// What must have been completed before a step can begin, whatever takes how long: of each other queue, so many of its
-// steps. A queue is held at every step in turn; what goes on all the same needs no more of it than that.
+// Happens-before relation of steps, as vector clocks that hold for all timings: for each step, the steps of each other
+// queue that must have completed before it begins. Each queue is held at each step in turn; steps that still proceed do
+// not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace attnvp::schedule::check {
 class Clocks {
  public:
   explicit Clocks(const Trace& trace, Tokens tokens = Tokens::kAll);
-  // Whether `step` of `line` begins after step `other_step` of `other` was completed, on every run.
+  // Whether `step` of `line` always begins after step `other_step` of `other` has completed.
   bool after(LineId line, std::uint32_t step, LineId other, std::uint32_t other_step) const {
     const std::uint32_t column = column_[std::size_t{line} * lines_ + other];
     return column != kNone && clock_[line][std::size_t{step} * columns_[line] + column] > other_step;
@@ -22,9 +23,9 @@ class Clocks {
   void sweep(const Trace& trace, const std::vector<std::uint32_t>& clusters, LineId held, Tokens tokens);
 
   std::size_t lines_;
-  std::vector<std::uint32_t> column_;              // of a line's clock: which is another line's
-  std::vector<std::uint32_t> columns_;             // of each line
-  std::vector<std::vector<std::uint32_t>> clock_;  // of each line: step after step
+  std::vector<std::uint32_t> column_;              // line -> column in another line's clock
+  std::vector<std::uint32_t> columns_;             // number of columns of each line
+  std::vector<std::vector<std::uint32_t>> clock_;  // clock of each line, step by step
 };
 
 }  // namespace attnvp::schedule::check

@@ -34,7 +34,7 @@ Report Examiner::run() {
   return std::move(report_);
 }
 
-// Of a kind between the same two queues the first is told, the others are counted.
+// Reports the first finding of a kind between two queues and counts further ones.
 void Examiner::add(Finding finding, LineId first, LineId second) {
   const auto [known, fresh] = known_.try_emplace({finding.kind, first, second}, report_.findings.size());
   if (fresh) {
@@ -119,12 +119,13 @@ void Examiner::complaints() {
   }
 }
 
-// What a line waits for that did not come to its end; nothing where it only comes behind such a one.
+// Describes what an unfinished line waits for; false if it only waits for its predecessor. `root`: the tokens never
+// come.
 bool Examiner::stuck(LineId id, Finding& f, bool& root) const {
   const Line& line = trace_.lines[id];
   const std::uint32_t at = order_.taken(id);
   if (at == line.steps.size()) return false;
-  const Step& s = line.steps[at];
+  const TraceStep& s = line.steps[at];
   f.kind = Kind::kDeadlock;
   f.parties = {party(id, at, "", 0)};
   const auto goes_on = [&](LineId giver) { return order_.taken(giver) < trace_.lines[giver].steps.size(); };
@@ -145,7 +146,7 @@ bool Examiner::stuck(LineId id, Finding& f, bool& root) const {
   return true;
 }
 
-// Those whose tokens never come, and that nobody else holds up; where they are in a circle, all.
+// Reports lines whose tokens never come and that no other line blocks; in a circular wait, all of them.
 void Examiner::deadlock() {
   for (const bool roots : {true, false}) {
     const std::size_t before = report_.findings.size();
@@ -159,7 +160,7 @@ void Examiner::deadlock() {
 }
 
 void Examiner::tokens() {
-  constexpr std::uint64_t kMostTokens = 0xFFFF'FFFF;  // a counter's
+  constexpr std::uint64_t kMostTokens = 0xFFFF'FFFF;  // maximum of a counter
   for (std::uint32_t e = 0; e < trace_.events.size(); ++e) {
     const Event& event = trace_.events[e];
     if (event.given == 0 && event.takers.empty()) continue;
@@ -181,7 +182,7 @@ void Examiner::tokens() {
     };
     std::uint64_t taken = 0;
     for (const std::uint64_t by_one : event.taken) taken += by_one;
-    // What is free to begin with is free at the end, and nobody needs to wait for what comes last.
+    // Tokens of resources that are free at the start remain at the end, as do those given last.
     std::uint64_t may_stay = event.given_by_processor;
     for (const std::uint32_t last : event.last) may_stay += last;
     if (event.given > taken + may_stay) {
@@ -196,14 +197,14 @@ void Examiner::tokens() {
   }
 }
 
-// The tokens that usually order two queues: those that one of the two commands names, or any.
+// Event that usually orders two queues: one that either command names, or any.
 std::string Examiner::event_between(const Touch& before, const Touch& now) const {
   const auto joins = [&](std::uint32_t event) {
     const Event& e = trace_.events[event];
     return std::find(e.takers.begin(), e.takers.end(), now.line) != e.takers.end() &&
            std::find(e.givers.begin(), e.givers.end(), before.line) != e.givers.end();
   };
-  const Step &a = trace_.lines[before.line].steps[before.step], &b = trace_.lines[now.line].steps[now.step];
+  const TraceStep &a = trace_.lines[before.line].steps[before.step], &b = trace_.lines[now.line].steps[now.step];
   for (std::uint32_t i = a.first_give; i < a.first_give + a.gives; ++i) {
     if (joins(trace_.gives[i].event)) return trace_.event_name(trace_.gives[i].event, trace_.lines[now.line].cluster);
   }
@@ -216,15 +217,15 @@ std::string Examiner::event_between(const Touch& before, const Touch& now) const
   return {};
 }
 
-// What a queue keeps in order by itself. An engine reads the next command's operands, and stores its first results,
-// while the last results of the one before may still be on their way; but running maxima and sums are at hand.
+// Order within a queue. An engine may read the operands of the next command, and store its first results, before the
+// last results of the previous command are written. Running maxima and sums are forwarded.
 bool Examiner::ordered_in_line(const Touch& before, const Touch& now) const {
-  const std::vector<Step>& steps = trace_.lines[now.line].steps;
-  const Way first = steps[before.step].way, second = steps[now.step].way;
+  const std::vector<TraceStep>& steps = trace_.lines[now.line].steps;
+  const CopyPath first = steps[before.step].way, second = steps[now.step].way;
   if (!now.write) return before.running && now.running;
-  if (first == Way::kEngine) return !before.write || (before.running && now.running);
-  if (second == Way::kRetired) return true;
-  return first == Way::kOutOfL1;
+  if (first == CopyPath::kEngine) return !before.write || (before.running && now.running);
+  if (second == CopyPath::kRetired) return true;
+  return first == CopyPath::kOutOfL1;
 }
 
 bool Examiner::ordered(const Touch& before, const Touch& now) const {
@@ -233,7 +234,7 @@ bool Examiner::ordered(const Touch& before, const Touch& now) const {
 }
 
 void Examiner::race(const Touch& one, const Touch& other) {
-  // The earlier one is what the processor has pushed first.
+  // The access that the processor pushed first comes first.
   const Line &a = trace_.lines[one.line], &b = trace_.lines[other.line];
   const bool turned = a.cluster == b.cluster && b.steps[other.step].pushed < a.steps[one.step].pushed;
   const Touch &before = turned ? other : one, &now = turned ? one : other;
@@ -250,27 +251,27 @@ void Examiner::race(const Touch& one, const Touch& other) {
 
 void Examiner::memories() {
   const hal::Layer& l = job_.block.layer;
-  std::uint64_t low = l.q;  // Q, K and V lie there, but for what firmware puts into the cache
+  std::uint64_t low = l.q;  // the host writes Q, K and V, except rows that firmware appends
   for (const Bytes& rows : appended_) {
     shadow_.initialise({low, rows.low});
     low = rows.high;
   }
   shadow_.initialise({low, l.o});
   const firmware::Dataflow* const dataflow = dataflow_of(job_);
-  if (dataflow != nullptr && dataflow->is(firmware::kOneStep) && l.c != 0) {  // the step is what is made of C
+  if (dataflow != nullptr && dataflow->is(firmware::kOneStep) && l.c != 0) {  // C is the input of the step
     const std::uint64_t scores = std::uint64_t{l.batch} * l.heads * l.seq_q * l.seq_kv;
     shadow_.initialise({l.c, l.c + scores * hal::element_bytes(hal::ElementType::kFp16)});
   }
   for (const auto& [line, step] : order_.begun) {
-    const Step& s = trace_.lines[line].steps[step];
-    if (s.kind == Step::Kind::kCommand) command(line, step);
-    if (s.kind == Step::Kind::kSpace) space(line, step);
+    const TraceStep& s = trace_.lines[line].steps[step];
+    if (s.kind == TraceStep::Kind::kCommand) command(line, step);
+    if (s.kind == TraceStep::Kind::kSpace) space(line, step);
   }
   if (options_.output_bytes > 0) result();
 }
 
 void Examiner::command(LineId line, std::uint32_t step) {
-  const Step& s = trace_.lines[line].steps[step];
+  const TraceStep& s = trace_.lines[line].steps[step];
   const hal::Layer& l = job_.block.layer;
   if (s.accesses > 0 && job_.pages.empty()) keys(line, step);
   if (s.accesses > 0) scales(line, step);
@@ -299,14 +300,14 @@ void Examiner::command(LineId line, std::uint32_t step) {
   }
 }
 
-// A read of what nothing has written. Where only some rows are concerned, so are those of the result.
+// A read of unwritten memory. If it affects only some rows, the same rows of the result become uninitialised.
 void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& rows) {
-  const bool engine = trace_.lines[now.line].steps[now.step].way == Way::kEngine;
+  const bool engine = trace_.lines[now.line].steps[now.step].way == CopyPath::kEngine;
   const hal::Opcode opcode = trace_.descriptors[trace_.lines[now.line].commands[now.step]].opcode;
   BlankRows mine;
   blanks_.find(a.region, mine);
   const bool handed_on = mine.any();
-  // A copy may take what pads its rows along, and sums may be rescaled before there are any.
+  // A copy may include row padding, and sums may be rescaled before they exist.
   const std::uint64_t least = engine ? 1 : a.region.row_bytes;
   const Interval hole = opcode == hal::Opcode::kRescale ? Interval{} : shadow_.unwritten(now.region, least);
   const Interval left = engine && !hole.any() ? torn(a.region) : Interval{};
@@ -333,9 +334,9 @@ void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& row
   }
 }
 
-// Space that is given back: whoever uses it must be done.
+// Freed space: all commands that use it must have completed.
 void Examiner::space(LineId line, std::uint32_t step) {
-  const Step& s = trace_.lines[line].steps[step];
+  const TraceStep& s = trace_.lines[line].steps[step];
   const Interval bytes{s.low, s.high};
   freed_[trace_.lines[line].cluster].push_back({step, bytes});
   shadow_.forget(bytes, [&](const Touch& t) {
@@ -345,7 +346,7 @@ void Examiner::space(LineId line, std::uint32_t step) {
   });
 }
 
-// The host reads the result when all processors have come to their ends.
+// The host reads the result after all processors have ended.
 void Examiner::result() {
   const hal::Layer& l = job_.block.layer;
   const Region whole{l.o, 1, options_.output_bytes, 0};

@@ -1,4 +1,4 @@
-// One examination: goes through the steps in an order in which they can happen, and compares each with what was before.
+// Examiner of a trace: visits the steps in a possible order and compares each with earlier accesses.
 #pragma once
 
 #include <map>
@@ -53,7 +53,7 @@ class Examiner {
   Options options_;
   Clocks clocks_;
   Progress order_;
-  std::vector<Bytes> appended_;  // of K and V: not the host's
+  std::vector<Bytes> appended_;  // of K and V; not written by the host
   Shadow shadow_;
   Blanks blanks_;
   Keys keys_;
@@ -62,13 +62,13 @@ class Examiner {
     Interval bytes;
   };
   std::vector<std::vector<Freed>> freed_;  // of each cluster, so far
-  struct Maximum {                         // the command that made it
+  struct Maximum {                         // command that computed the maximum
     LineId line = kNone;
     std::uint32_t step = 0;
-    std::uint64_t address = 0;  // of what that wrote
+    std::uint64_t address = 0;  // of its result
     bool operator==(const Maximum& o) const { return line == o.line && step == o.step; }
   };
-  std::map<std::pair<LineId, std::uint32_t>, Maximum> made_with_;  // by commands that take one
+  std::map<std::pair<LineId, std::uint32_t>, Maximum> made_with_;  // by commands that use a maximum
   std::map<std::tuple<Kind, LineId, LineId>, std::size_t> known_;
   Report report_;
 };

@@ -1,12 +1,12 @@
-// What values mean: from which rows of a tensor they are, and which of them belong together.
+// Provenance of values: the tensor rows they come from, and which values belong together.
 #include "platform/schedule/check/examiner.h"
 
 namespace attnvp::schedule::check {
 
-// Where in Q, K or V a copy has those bytes from, and how far apart rows are there; 0: from elsewhere.
+// Source address in Q, K or V of bytes that a copy wrote, and the row stride there; 0: another source.
 std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const {
   const Line& line = trace_.lines[write.line];
-  if (line.steps[write.step].way == Way::kEngine) return 0;
+  if (line.steps[write.step].way == CopyPath::kEngine) return 0;
   const hal::Descriptor& d = trace_.descriptors[line.commands[write.step]];
   const hal::Operand &from = d.operand[0], &to = d.operand[1];
   const hal::Layer& l = job_.block.layer;
@@ -19,8 +19,8 @@ std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std
          offset % to.row_stride;
 }
 
-// Rows of a tensor that several copies have brought lie one behind the other in it as well; those that do not are left
-// over from before. Tiles of caches in pages do not.
+// Rows written by several copies must be consecutive in the tensor; otherwise they are left over from an earlier tile.
+// Does not apply to paged caches.
 Interval Examiner::torn(const Region& region) const {
   const Touch* before = shadow_.latest_write(region);
   if (before == nullptr || region.rows < 2 || contains(before->region, region) || !job_.pages.empty()) return {};
@@ -69,15 +69,15 @@ void Examiner::keys(LineId line, std::uint32_t step) {
   add(std::move(f), line, line);
 }
 
-// Who made the byte at an address, where it is an engine; the command that it was made by.
+// Command of an engine that wrote the byte at an address, and its access; nullptr: no engine.
 const hal::Descriptor* Examiner::maker(std::uint64_t address, const Touch*& by) const {
   by = shadow_.latest_write({address, 1, 1, 0});
-  if (by == nullptr || trace_.lines[by->line].steps[by->step].way != Way::kEngine) return nullptr;
+  if (by == nullptr || trace_.lines[by->line].steps[by->step].way != CopyPath::kEngine) return nullptr;
   return &trace_.descriptors[trace_.lines[by->line].commands[by->step]];
 }
 
-// A tile's numerators and denominators, and the factor for the sums before it, come from one maximum: of one softmax,
-// or, where scores stay in the array, of the one that the array's exponentials took.
+// Numerators, denominators and scale factor of a tile must use the same maximum: that of one softmax, or the one used
+// by the array's exponentials if scores stay in the array.
 void Examiner::scales(LineId line, std::uint32_t step) {
   using hal::Opcode;
   const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
@@ -87,7 +87,7 @@ void Examiner::scales(LineId line, std::uint32_t step) {
     return command != nullptr && command->opcode == opcode ? Maximum{by->line, by->step, by->region.address}
                                                            : Maximum{};
   };
-  const auto known_of = [&](std::uint64_t address, Opcode opcode) {  // what the command that made this was made with
+  const auto known_of = [&](std::uint64_t address, Opcode opcode) {  // maximum used by the command that wrote this
     const Maximum by = made_by(address, opcode);
     const auto found = made_with_.find({by.line, by.step});
     return found == made_with_.end() ? Maximum{} : found->second;
@@ -111,7 +111,7 @@ void Examiner::scales(LineId line, std::uint32_t step) {
   const Maximum denominators = made_by(d.operand[1].address + d.row_bytes(1) - 1, Opcode::kOnlineSoftmax);
   compare(denominators, numerators, "the denominators are of another tile than the numerators");
   if ((d.flags & hal::kFirst) != 0) return;
-  // Running sums are an engine's, or come from where another worker has left them.
+  // Running sums come from an engine, or from memory where another worker stored them.
   const Touch* by = nullptr;
   const hal::Descriptor* const before = maker(d.operand[0].address, by);
   std::uint64_t stride = 0;

@@ -14,7 +14,7 @@ Region region_of(const hal::Descriptor& d, int operand) {
   return {d.operand[operand].address, d.rows, d.row_bytes(operand), d.operand[operand].row_stride};
 }
 
-// What `part` has of `whole`, both being rows equally far apart: which rows, and which bytes of them.
+// Intersection of `part` with `whole`, which have the same row stride: rows, and bytes of them.
 struct Share {
   std::int64_t first_row, rows, first_byte, bytes;
 };
@@ -78,7 +78,7 @@ void Keys::transfer(const hal::Descriptor& d) {
       byte += apart;
       --row;
     }
-    for (int side = 0; side < 2; ++side, ++row, byte -= apart) {  // behind where `from` begins in a row, or before
+    for (int side = 0; side < 2; ++side, ++row, byte -= apart) {  // relative to this row, then to the next
       const Share s = share_of(c.region, row, byte, from);
       if (s.rows <= 0 || s.bytes <= 0) continue;
       const std::uint64_t first = static_cast<std::uint64_t>(s.first_byte) / from_bytes;

@@ -1,5 +1,5 @@
-// Which keys the columns of scores and of probabilities stand for: those whose rows of K the scores are products with.
-// Probabilities are to be multiplied with the rows of V of the same keys.
+// Tracker of the keys (rows of K) that columns of scores and probabilities belong to. Probabilities must be multiplied
+// with the rows of V of the same keys.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace attnvp::schedule::check {
 
 class Keys {
  public:
-  using Row = std::optional<std::uint64_t>;  // of a tensor, over all its heads; nothing: of another one, or not known
-  // Of a line's command, in an order in which commands can be; its second operand's first row is one of K, or of V.
-  // What is wrong with it, or nothing; what is not followed is not judged.
+  using Row = std::optional<std::uint64_t>;  // row of a tensor, over all heads; none: another tensor, or unknown
+  // Follows a command of a line, in a possible order of commands. The first row of its second operand is row of_k of K
+  // or of_v of V. Returns an error or an empty string; unknown values are not checked.
   std::string follow(LineId line, const hal::Descriptor& command, Row of_k, Row of_v);
 
  private:
   struct Columns {
     Region region;
-    std::uint64_t key;  // of the first one
+    std::uint64_t key;  // of the first column
     std::uint32_t element_bytes;
   };
   void add(const Columns& columns);
@@ -35,8 +35,8 @@ class Keys {
   void each_in(const Region& region, const Visit& visit) const;
 
   std::multimap<std::uint64_t, Columns> columns_;                       // by address
-  std::uint64_t longest_ = 0;                                           // of their regions
-  std::map<std::pair<LineId, std::uint32_t>, std::uint64_t> resident_;  // of tiles in an array's registers
+  std::uint64_t longest_ = 0;                                           // longest region
+  std::map<std::pair<LineId, std::uint32_t>, std::uint64_t> resident_;  // tiles in an array's registers
 };
 
 }  // namespace attnvp::schedule::check

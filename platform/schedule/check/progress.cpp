@@ -44,7 +44,7 @@ bool Progress::may_begin(LineId id) {
   const Line& line = trace_.lines[id];
   const std::uint32_t at = taken_[id];
   if (at == line.steps.size() || waits_[id] != 0) return false;
-  const Step& s = line.steps[at];
+  const TraceStep& s = line.steps[at];
   if (line.processor) {
     if (s.to != kNone && queues_ == Queues::kAsDeep && level(s.to) >= trace_.lines[s.to].depth) {
       full_[s.to] = 1;
@@ -70,7 +70,7 @@ void Progress::complete(LineId id) {
   const Line& line = trace_.lines[id];
   const std::uint32_t end = id == held_ && held_at_ < taken_[id] ? held_at_ : taken_[id];
   for (; done_[id] < end; ++done_[id]) {
-    const Step& s = line.steps[done_[id]];
+    const TraceStep& s = line.steps[done_[id]];
     for (std::uint32_t i = s.first_give; i < s.first_give + s.gives; ++i) {
       const Give& g = trace_.gives[i];
       given_[g.event] += g.tokens;
@@ -89,7 +89,7 @@ void Progress::complete(LineId id) {
 void Progress::advance(LineId id) {
   const Line& line = trace_.lines[id];
   while (may_begin(id)) {
-    const Step& s = line.steps[taken_[id]];
+    const TraceStep& s = line.steps[taken_[id]];
     begun.emplace_back(id, taken_[id]);
     ++taken_[id];
     if (s.to != kNone) {

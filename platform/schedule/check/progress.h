@@ -1,6 +1,6 @@
-// Who may go on when: lines go through their steps as far as tokens, the processor and, where wanted, the depths of
-// queues let them. As every event has one taker, what can happen at all happens in whatever order lines are served.
-// One line can be held: it gives no tokens beyond a step, so that what goes on all the same does not depend on it.
+// Progress engine: advances lines as far as tokens, the processor and, optionally, queue depths allow. As every event
+// has one taker, the result does not depend on the order of execution.
+// One line can be held: it gives no tokens beyond a step, so that steps that still proceed do not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class Progress {
   enum class Queues : std::uint8_t { kEndless, kAsDeep };
   Progress(const Trace& trace, Queues queues, Tokens tokens = Tokens::kAll);
 
-  // Lines of these clusters may go; anew with every step that the trace gets.
+  // Starts the lines of these clusters; repeat after each step added to the trace.
   void begin(const std::vector<std::uint32_t>& clusters);
-  void hold(LineId line, std::uint32_t steps);  // it completes so many
+  void hold(LineId line, std::uint32_t steps);  // completes at most `steps` steps
   void run();
   void wake(LineId line);
 
-  // Steps that began since this was cleared, in an order in which they can.
+  // Steps that began since this was cleared, in a possible order.
   std::vector<std::pair<LineId, std::uint32_t>> begun;
   std::uint32_t taken(LineId line) const { return taken_[line]; }  // steps that have begun
   std::uint32_t level(LineId line) const { return pushed_[line] - taken_[line]; }
@@ -40,8 +40,8 @@ class Progress {
   std::uint32_t held_at_ = 0;
   std::vector<std::uint32_t> taken_, done_, pushed_;  // of each line
   std::vector<std::uint64_t> given_;                  // of each event
-  std::vector<LineId> waiting_, next_waiting_;        // of each event: the first that waits; of each line: the next one
-  std::vector<char> waits_, queued_, full_;           // of each line; full: its processor waits for room
+  std::vector<LineId> waiting_, next_waiting_;  // first waiting line of each event; next waiting line of each line
+  std::vector<char> waits_, queued_, full_;     // of each line; full: the processor waits for space
   std::vector<LineId> work_;
 };
 

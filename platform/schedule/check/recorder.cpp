@@ -10,14 +10,14 @@
 namespace attnvp::schedule::check {
 
 namespace {
-constexpr std::size_t kBetween = 1U << 14;  // steps, or complaints, until memory is accounted for again
+constexpr std::size_t kBetween = 1U << 14;  // steps or complaints between checks of memory use
 }
 
 Recorder::Recorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels)
     : trace_(trace), accesses_(accesses), cluster_(cluster), levels_(levels) {}
 
-Step Recorder::processor_step(Step::Kind kind) const {
-  Step step;
+TraceStep Recorder::processor_step(TraceStep::Kind kind) const {
+  TraceStep step;
   step.kind = kind;
   step.first_take = static_cast<std::uint32_t>(trace_.takes.size());
   step.first_give = static_cast<std::uint32_t>(trace_.gives.size());
@@ -25,7 +25,7 @@ Step Recorder::processor_step(Step::Kind kind) const {
   return step;
 }
 
-void Recorder::add_processor_step(const Step& step) {
+void Recorder::add_processor_step(const TraceStep& step) {
   const LineId line = trace_.processor(cluster_);
   trace_.lines[line].steps.push_back(step);
   if (trace_.lines[line].steps.size() % kBetween == 0) trace_.account();
@@ -37,7 +37,7 @@ void Recorder::complain(Complaint::Kind kind, LineId line, std::uint64_t low, st
   if (trace_.complaints.size() % kBetween == 0) trace_.account();
 }
 
-void Recorder::add_events(LineId line, const hal::Descriptor& d, Step& step) {
+void Recorder::add_events(LineId line, const hal::Descriptor& d, TraceStep& step) {
   const std::uint32_t events = trace_.machine().events.events;
   for (const hal::EventRef& w : d.wait) {
     for (std::uint32_t e = w.first(); w.tokens() > 0 && e < w.first() + w.span() && e < events; ++e) {
@@ -56,8 +56,8 @@ void Recorder::add_events(LineId line, const hal::Descriptor& d, Step& step) {
   }
 }
 
-// What is in the cluster's own L1 lies in one buffer that firmware holds, where it is known which those are.
-void Recorder::check_space(LineId line, const Step& step) {
+// Accesses to the cluster's own L1 must lie within one allocated buffer, if the buffers are known.
+void Recorder::check_space(LineId line, const TraceStep& step) {
   const std::vector<Buffer>& buffers = trace_.buffers[cluster_];
   const std::uint64_t base = hal::l1_base(cluster_);
   for (std::uint32_t i = step.first_access; i < step.first_access + step.accesses; ++i) {
@@ -85,9 +85,9 @@ void Recorder::command(const Queue& queue, const hal::Descriptor& d) {
     return complain(Complaint::Kind::kRefused, trace_.processor(cluster_), 0, 0, "there is no such queue");
   }
   if (std::exchange(first_, false)) held_at_first_ = held_;
-  Step push = processor_step(Step::Kind::kPush);
+  TraceStep push = processor_step(TraceStep::Kind::kPush);
   push.to = line;
-  Step step = processor_step(Step::Kind::kCommand);
+  TraceStep step = processor_step(TraceStep::Kind::kCommand);
   step.pushed = static_cast<std::uint32_t>(trace_.lines[trace_.processor(cluster_)].steps.size());
   const Refusal refusal = accesses_.of(cluster_, queue, d, step, trace_.accesses);
   if (refusal.any()) {
@@ -106,19 +106,19 @@ void Recorder::command(const Queue& queue, const hal::Descriptor& d) {
 void Recorder::replace(const Queue& queue, const hal::Descriptor& /*descriptor*/) {
   const LineId line = trace_.line_of(cluster_, queue);
   complain(Complaint::Kind::kHalted, line == kNone ? trace_.processor(cluster_) : line, 0, 0,
-           "the processor halts an engine and has it do something else, which is not followed here");
+           "the processor halts an engine and gives it other commands, which the checker does not follow");
 }
 
 void Recorder::give(std::uint32_t event, std::uint32_t tokens) {
   if (!has(event)) return;
-  Step step = processor_step(Step::Kind::kGive);
+  TraceStep step = processor_step(TraceStep::Kind::kGive);
   trace_.give(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
   add_processor_step(step);
 }
 
 void Recorder::take(std::uint32_t event, std::uint32_t tokens) {
   if (!has(event)) return;
-  Step step = processor_step(Step::Kind::kTake);
+  TraceStep step = processor_step(TraceStep::Kind::kTake);
   trace_.take(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
   add_processor_step(step);
 }
@@ -130,8 +130,8 @@ bool Recorder::has(std::uint32_t event) {
   return false;
 }
 
-// A tag says what space is for that comes; without one, what goes is the newest. So addresses are known as long as none
-// goes with a tag.
+// A tag gives the purpose of the next allocation; a release without tag frees the newest buffer. A release with a tag
+// makes addresses unknown.
 void Recorder::allocated(std::uint64_t bytes) {
   std::vector<Buffer>& buffers = trace_.buffers[cluster_];
   const std::uint64_t base = hal::l1_base(cluster_), before = held_;
@@ -149,7 +149,7 @@ void Recorder::allocated(std::uint64_t bytes) {
       else
         break;
     }
-    Step step = processor_step(Step::Kind::kSpace);
+    TraceStep step = processor_step(TraceStep::Kind::kSpace);
     step.low = base + bytes;
     step.high = base + before;
     add_processor_step(step);
@@ -165,14 +165,14 @@ std::uint32_t Recorder::level(const Queue& queue) {
   progress_->wake(trace_.processor(cluster_));
   progress_->run();
   progress_->begun.clear();
-  // Behind a wait for other clusters, whose commands are not known here, firmware is to hurry nowhere.
+  // The commands of other clusters are unknown here; after a wait for them, queues are reported as full.
   const LineId processor = trace_.processor(cluster_);
   const std::uint32_t at = progress_->taken(processor);
-  const std::vector<Step>& steps = trace_.lines[processor].steps;
-  if (at < steps.size() && steps[at].kind == Step::Kind::kTake) return trace_.lines[line].depth;
+  const std::vector<TraceStep>& steps = trace_.lines[processor].steps;
+  if (at < steps.size() && steps[at].kind == TraceStep::Kind::kTake) return trace_.lines[line].depth;
   return progress_->level(line);
 }
 
-void Recorder::end() { add_processor_step(processor_step(Step::Kind::kEnd)); }
+void Recorder::end() { add_processor_step(processor_step(TraceStep::Kind::kEnd)); }
 
 }  // namespace attnvp::schedule::check

@@ -1,4 +1,4 @@
-// Reads one cluster's command stream into a trace, in the processor's order.
+// Recorder of one cluster's command stream into a trace, in program order.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace attnvp::schedule::check {
 
 class Recorder final : public Reader {
  public:
-  // How full firmware finds the queues that it asks for: what engines that take no time leave in them, or always full.
-  // A recorder of a simulation is not asked.
+  // Queue levels reported to firmware: those of engines without latency, or always full. Not used when a simulation is
+  // recorded.
   enum class Levels : std::uint8_t { kFast, kFull };
   Recorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels);
 
@@ -24,27 +24,27 @@ class Recorder final : public Reader {
   void allocated(std::uint64_t bytes) override;
   std::uint32_t level(const Queue& queue) override;
 
-  void end();                            // of firmware's program
-  bool asked() const { return asked_; }  // firmware has asked for a queue's level
+  void end();                            // end of the firmware's program
+  bool asked() const { return asked_; }  // firmware has read a queue level
   std::uint64_t held() const { return held_; }
-  std::uint64_t held_at_first() const { return held_at_first_; }  // command
+  std::uint64_t held_at_first() const { return held_at_first_; }  // at the first command
 
  private:
-  bool has(std::uint32_t event);  // otherwise complains
-  Step processor_step(Step::Kind kind) const;
-  void add_processor_step(const Step& step);
-  void add_events(LineId line, const hal::Descriptor& descriptor, Step& step);
-  void check_space(LineId line, const Step& step);
+  bool has(std::uint32_t event);  // otherwise reports a complaint
+  TraceStep processor_step(TraceStep::Kind kind) const;
+  void add_processor_step(const TraceStep& step);
+  void add_events(LineId line, const hal::Descriptor& descriptor, TraceStep& step);
+  void check_space(LineId line, const TraceStep& step);
   void complain(Complaint::Kind kind, LineId line, std::uint64_t low, std::uint64_t high, std::string text);
 
   Trace& trace_;
   Accesses& accesses_;
   std::uint32_t cluster_;
   Levels levels_;
-  std::unique_ptr<Progress> progress_;  // as far as levels are asked for
+  std::unique_ptr<Progress> progress_;  // created when firmware reads a level
   std::uint32_t tag_ = 0;
   std::uint64_t held_ = 0, held_at_first_ = 0;
-  bool stacked_ = true;  // space is given back newest first
+  bool stacked_ = true;  // space is freed in reverse order of allocation
   bool first_ = true;
   bool asked_ = false;
 };

@@ -7,7 +7,7 @@ namespace attnvp::schedule::check {
 
 namespace {
 
-// The first row of `r` that ends behind `low`.
+// First row of `r` that ends after `low`.
 std::uint64_t first_row(const Region& r, std::uint64_t low) {
   if (low < r.address + r.row_bytes) return 0;
   return r.row_stride == 0 ? r.rows : (low - r.address - r.row_bytes) / r.row_stride + 1;
@@ -18,7 +18,7 @@ bool meets(const Region& r, std::uint64_t low, std::uint64_t high) {
   return row < r.rows && r.address + row * r.row_stride < high;
 }
 
-// Takes what `r` covers out of sorted intervals.
+// Removes the bytes of `r` from sorted intervals.
 std::vector<Interval> without(const std::vector<Interval>& all, const Region& r) {
   std::vector<Interval> left;
   for (Interval i : all) {
@@ -78,7 +78,7 @@ std::vector<Touch>& Shadow::block_of(const Region& r) {
   if (at == blocks_.end() || at->first >= bytes.high) {
     return blocks_.emplace(bytes.low, Block{bytes.high, {}}).first->second.touches;
   }
-  if (at->first > bytes.low) {  // begins earlier now
+  if (at->first > bytes.low) {  // extended downwards
     Block block = std::move(at->second);
     blocks_.erase(at);
     at = blocks_.emplace(bytes.low, std::move(block)).first;
@@ -107,9 +107,9 @@ const Touch* Shadow::latest_write(const Region& region) const {
 Interval Shadow::unwritten(const Region& region, std::uint64_t least) const {
   auto first = blocks_.upper_bound(region.address);
   if (first != blocks_.begin()) --first;
-  const auto each_write = [&](const auto& visit) {  // until visit() says that it has seen enough
+  const auto each_write = [&](const auto& visit) {  // until visit() returns true
     for (auto at = first; at != blocks_.end() && at->first < region.end(); ++at) {
-      // The latest first: it is the likeliest.
+      // Latest first, as the likeliest.
       const std::vector<Touch>& here = at->second.touches;
       for (auto t = here.rbegin(); t != here.rend(); ++t) {
         if (t->write && visit(t->region)) return true;

@@ -1,4 +1,4 @@
-// What memories hold by whom: the latest writes and reads of every piece of the address space, as regions of rows.
+// Shadow memory: the latest writes and reads of every part of the address space, as regions of rows.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace attnvp::schedule::check {
 
-// Exact, whatever the strides.
+// Exact for all strides.
 bool share_a_byte(const Region& a, const Region& b);
-bool contains(const Region& outer, const Region& inner);  // false where that is not seen at once
-Region simplified(Region region);                         // one row where its rows lie one behind the other
+bool contains(const Region& outer, const Region& inner);  // may return false for complex regions
+Region simplified(Region region);                         // merges contiguous rows into one
 
 struct Touch {
   Region region;  // simplified
@@ -29,16 +29,16 @@ struct Interval {
 
 class Shadow {
  public:
-  void initialise(Interval bytes) { initial_.push_back(bytes); }  // by the host, beforehand
+  void initialise(Interval bytes) { initial_.push_back(bytes); }  // by the host, before the run
 
-  // The first bytes of the region that nobody has written, at least so many in a row.
+  // First unwritten range of the region with at least `least` bytes.
   Interval unwritten(const Region& region, std::uint64_t least = 1) const;
 
-  // The latest write that shares a byte with the region; nullptr: none.
+  // Latest write that overlaps the region; nullptr: none.
   const Touch* latest_write(const Region& region) const;
 
-  // Calls meet(earlier touch) for all that share a byte with this one, unless both read; then notes it. A touch that
-  // meet() says is over takes the place of those within it: whoever comes behind it comes behind them.
+  // Calls meet(earlier) for every overlapping access, unless both are reads, then records the access. If meet() returns
+  // true, this access replaces the earlier ones within it: later accesses that follow it also follow them.
   template <typename Meet>
   void touch(const Touch& now, const Meet& meet) {
     std::vector<Touch>& here = block_of(now.region);
@@ -57,7 +57,7 @@ class Shadow {
     here.resize(kept);
     here.push_back(now);
   }
-  // Nothing is there any more; what there was goes to leave().
+  // Removes all accesses to the range; passes each to leave().
   template <typename Leave>
   void forget(Interval bytes, const Leave& leave) {
     if (!bytes.any()) return;
@@ -80,9 +80,9 @@ class Shadow {
   };
   using Blocks = std::map<std::uint64_t, Block>;
   Blocks::iterator first_in(Interval bytes);
-  std::vector<Touch>& block_of(const Region& region);  // blocks that the region spans become one
+  std::vector<Touch>& block_of(const Region& region);  // merges the blocks that the region spans
 
-  Blocks blocks_;  // by their beginnings; they do not overlap
+  Blocks blocks_;  // by start address; disjoint
   std::vector<Interval> initial_;
 };
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/riscv/source_lines.h"
+#include "models/control/riscv/source_lines.h"
 #include "platform/schedule/check/changed.h"
 #include "platform/schedule/names.h"
 #include "platform/schedule/programs.h"
@@ -35,7 +35,7 @@ std::vector<Address> call_stack() {
   return stack;
 }
 
-// This process' debug information, as far as it has any.
+// Debug information of this process, if any.
 class OwnLines {
  public:
   OwnLines() : session_(dwfl_begin(&kCallbacks)) {
@@ -72,16 +72,16 @@ class OwnLines {
 };
 const Dwfl_Callbacks OwnLines::kCallbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
 
-// From the firmware's folder on; a dataflow of somebody else's has its file's name.
+// Path from the firmware's folder on; external dataflows are shown by file name.
 std::string line_text(const std::string& line, std::size_t firmware) {
   return line.substr(firmware == std::string::npos ? line.rfind('/') + 1 : firmware);
 }
 
-// The innermost line of a dataflow, and of what dataflows share between that and the push. In a program everything
-// around the shared steps is its dataflow's; in this process only what lies in the dataflows' folder.
+// Innermost line of a dataflow, and the shared step between it and the push. In an ELF program all code around the
+// shared steps belongs to the dataflow; in this process only code in the dataflows' folder does.
 std::pair<std::string, std::string> dataflow_line(const Stack& stack, bool program) {
   std::string shared;
-  bool within = false;  // of what pushes
+  bool within = false;  // inside shared code
   for (const std::string& line : stack) {
     const std::size_t firmware = line.rfind("firmware/");
     const auto in = [&](std::string_view folder) {
@@ -101,8 +101,8 @@ std::pair<std::string, std::string> dataflow_line(const Stack& stack, bool progr
 }  // namespace
 
 void name_sources(Report& report, const Job& job, const MachineConfig& machine) {
-  using Place = std::tuple<std::uint32_t, std::string, std::uint64_t>;
-  std::map<Place, std::vector<Party*>> wanted;
+  using CommandId = std::tuple<std::uint32_t, std::string, std::uint64_t>;
+  std::map<CommandId, std::vector<Party*>> wanted;
   for (Finding& f : report.findings) {
     for (Party& p : f.parties) {
       if (p.number > 0) wanted[{p.cluster, p.queue, p.number}].push_back(&p);

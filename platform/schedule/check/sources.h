@@ -1,5 +1,5 @@
-// Where in a dataflow's source a finding's commands come from, as far as there is debug information, of this very
-// program or of the ELF file that firmware is: it runs once more, and says by its return addresses who pushes what.
+// Source lines of a finding's commands, from the debug information of this program or of the firmware's ELF file. The
+// firmware runs again, and its return addresses identify each push.
 #pragma once
 
 #include "platform/schedule/check/checker.h"

@@ -57,7 +57,7 @@ std::string Trace::event_name(std::uint32_t event, std::uint32_t seen_from) cons
 
 std::string Trace::line_name(LineId line) const { return lines[line].processor ? "cpu" : name_of(lines[line].queue); }
 
-void Trace::take(LineId line, Step& step, std::uint32_t event, std::uint32_t tokens) {
+void Trace::take(LineId line, TraceStep& step, std::uint32_t event, std::uint32_t tokens) {
   Event& e = events[event];
   const auto at = static_cast<std::size_t>(std::find(e.takers.begin(), e.takers.end(), line) - e.takers.begin());
   if (at == e.takers.size()) {
@@ -75,14 +75,14 @@ void Trace::take(LineId line, Step& step, std::uint32_t event, std::uint32_t tok
 void Trace::settle() {
   const auto shared = [](const Event& e) { return e.takers.size() > 1; };
   if (std::none_of(events.begin(), events.end(), shared)) return;
-  const Clocks clocks(*this, Tokens::kOwn);  // fewer tokens than there must be, so less order
+  const Clocks clocks(*this, Tokens::kOwn);  // counts fewer tokens, so establishes less order
   for (std::uint32_t id = 0; id < events.size(); ++id) {
     Event& e = events[id];
     if (!shared(e)) continue;
     const Event::Use* contender = nullptr;
     for (std::size_t i = 1; i < e.uses.size() && contender == nullptr; ++i) {
       const Event::Use &a = e.uses[i - 1], &b = e.uses[i];
-      const bool processor = lines[a.line].processor;  // goes on when it has taken; what it does next comes behind
+      const bool processor = lines[a.line].processor;  // blocks until it has taken; its next steps come after
       const bool in_order = a.line == b.line || (processor ? lines[b.line].steps[b.step].pushed > a.step
                                                            : clocks.after(b.line, b.step, a.line, a.step));
       if (!in_order) contender = &b;
@@ -96,7 +96,7 @@ void Trace::settle() {
   }
 }
 
-void Trace::give(LineId line, Step& step, std::uint32_t event, std::uint32_t tokens) {
+void Trace::give(LineId line, TraceStep& step, std::uint32_t event, std::uint32_t tokens) {
   Event& e = events[event];
   const auto at = static_cast<std::size_t>(std::find(e.givers.begin(), e.givers.end(), line) - e.givers.begin());
   if (at == e.givers.size()) {

@@ -1,11 +1,11 @@
 // DRAM with banks in a platform: completions out of order, waits of plain initiators, counters, one result whatever was
 // run before.
-#include "models/banked_dram/banked_dram.h"
+#include "models/memory/banked_dram/banked_dram.h"
 
 #include <gtest/gtest.h>
 
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {
@@ -15,8 +15,8 @@ MachineConfig machine(const std::vector<std::string>& settings = {}) {
   return config::load_hardware("edge-lpddr4", settings);
 }
 
-job::Result run(runs::Runner& runner, const char* network, const char* dataflow) {
-  return runner.run(config::load_network(network), job::parse_dataflow(dataflow), nullptr, {});
+job::RunResult run(runs::Runner& runner, const char* network, const char* dataflow) {
+  return runner.run(workload::load(network), job::parse_dataflow(dataflow), nullptr, {});
 }
 
 TEST(BankedDramModule, SettlesSizeAndBandwidth) {
@@ -30,7 +30,7 @@ TEST(BankedDramModule, SettlesSizeAndBandwidth) {
 TEST(BankedDramModule, MovesEveryByteOnceAndCountsThem) {
   const MachineConfig m = machine();
   runs::Runner runner(m, config::load_energy(m.energy), false);
-  const job::Result r = run(runner, "H=2,N=256,E=64", "mas");
+  const job::RunResult r = run(runner, "H=2,N=256,E=64", "mas");
   EXPECT_EQ(r.sum("dram", "read_words"), 3U * 2 * 256 * 64);
   EXPECT_EQ(r.sum("dram", "write_words"), 2U * 256 * 64);
   const auto of_channels = [&r](const char* counter) {
@@ -46,12 +46,12 @@ TEST(BankedDramModule, MovesEveryByteOnceAndCountsThem) {
 
 TEST(BankedDramModule, GoldenPassesAndTimingDataTakesAsLong) {
   const MachineConfig m = machine();
-  const config::Network n = config::load_network("H=2,N=192,E=64");
+  const workload::Attention n = workload::load("H=2,N=192,E=64").attention();
   std::uint64_t cycles = 0;
   {
     runs::Runner full(m, config::load_energy(m.energy), true);
     const job::Tensors tensors = job::random_tensors(n, 1);
-    const job::Result r = full.run(n, job::parse_dataflow("flat"), &tensors, {});
+    const job::RunResult r = full.run(n, job::parse_dataflow("flat"), &tensors, {});
     EXPECT_TRUE(r.golden.passed);
     cycles = r.cycles;
   }

@@ -1,13 +1,13 @@
 // A channel of banked DRAM under random traffic: no limit of its data sheet is ever broken; and timings by hand.
-#include "models/banked_dram/channel.h"
+#include "models/memory/banked_dram/channel.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "models/banked_dram/limits.h"
-#include "models/banked_dram/traffic.h"
-#include "platform/config/dram_part.h"
+#include "models/memory/banked_dram/limits.h"
+#include "models/memory/banked_dram/traffic.h"
+#include "platform/machine/dram_part.h"
 
 namespace attnvp {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <map>
 
-#include "platform/config/dram_part.h"
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "platform/machine/dram_part.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/job.h"
 #include "platform/trace/session.h"
 #include "tests/support/tuned.h"
 
@@ -20,7 +20,7 @@ namespace {
 struct Traced {
   std::string vcd;
   BankedConfig part;
-  job::Result result;
+  job::RunResult result;
 };
 
 Traced traced(const std::vector<std::string>& settings, const char* network = "H=2,N=128,E=64") {
@@ -36,7 +36,7 @@ Traced traced(const std::vector<std::string>& settings, const char* network = "H
   runs::Runner runner(machine, config::load_energy(machine.energy), false);
   Traced t;
   t.part = machine.own<BankedConfig>();
-  t.result = runner.run(config::load_network(network), job::parse_dataflow("layerwise"), nullptr, options);
+  t.result = runner.run(workload::load(network), job::parse_dataflow("layerwise"), nullptr, options);
   t.vcd = session.vcd();
   return t;
 }
@@ -215,8 +215,8 @@ TEST(BankWaveformOf, ResultsAreThoseWithoutIt) {
   const Traced with = traced({settings.begin() + 2, settings.end()});
   const MachineConfig machine = config::load_hardware("edge", settings);
   runs::Runner runner(machine, config::load_energy(machine.energy), false);
-  const job::Result without =
-      runner.run(config::load_network("H=2,N=128,E=64"), job::parse_dataflow("layerwise"), nullptr, {});
+  const job::RunResult without =
+      runner.run(workload::load("H=2,N=128,E=64"), job::parse_dataflow("layerwise"), nullptr, {});
   EXPECT_EQ(with.result.cycles, without.cycles);
   ASSERT_EQ(with.result.counters.size(), without.counters.size());
   for (std::size_t i = 0; i < without.counters.size(); ++i) {

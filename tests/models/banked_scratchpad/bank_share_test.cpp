@@ -1,5 +1,5 @@
 // The banks' arbitration against a reference that goes byte by byte and cycle by cycle and knows no repetition.
-#include "models/banked_scratchpad/bank_share.h"
+#include "models/memory/banked_scratchpad/bank_share.h"
 
 #include <gtest/gtest.h>
 

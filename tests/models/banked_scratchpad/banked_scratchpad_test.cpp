@@ -1,5 +1,5 @@
 // L1 of kind banked on a machine: what conflicts cost a matmul, and that the account says so.
-#include "models/banked_scratchpad/config.h"
+#include "models/memory/banked_scratchpad/config.h"
 #include "tests/models/bench.h"
 
 namespace attnvp::bench {
@@ -61,7 +61,7 @@ TEST(BankedScratchpad, TheAccountHasWhatConflictsCost) {
   hal::Descriptor d = matmul(256, 64, 32, {16, 16, 32}, kL1, kL1 + (256 << 10), kL1 + (512 << 10));
   d.operand[0].row_stride = 512;
   const std::uint64_t cycles = cycles_of(bench, kMac, d);
-  const Ledger ledger = bench.core().mac->ledgers()[0];
+  const StallCounts ledger = bench.core().mac->ledgers()[0];
   EXPECT_GT(ledger.bank_cycles, 0U);
   EXPECT_LE(ledger.bank_cycles, ledger.stall_cycles);
   EXPECT_GT(cycles, 0U);

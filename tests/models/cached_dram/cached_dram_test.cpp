@@ -1,6 +1,6 @@
 // Sectors of lines: by hand, and on random traces against a set of what is there. DRAM gives 8 B/cycle after 100
 // cycles, the cache 64 after 10, an L1 port 64.
-#include "models/cached_dram/cached_dram.h"
+#include "models/memory/cached_dram/cached_dram.h"
 
 #include <random>
 #include <set>

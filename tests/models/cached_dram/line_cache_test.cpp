@@ -1,5 +1,5 @@
 // Lines of the cache against a reference that keeps, for every line, when it was used last.
-#include "models/cached_dram/line_cache.h"
+#include "models/memory/cached_dram/line_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Packets on links against a count flit by flit and cycle by cycle.
-#include "models/network/link_network.h"
+#include "models/interconnect/network/link_network.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A hart with a little memory, and programs for it as words.
+// Test bench of a hart with a small memory and programs as words.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,14 +8,14 @@
 #include <map>
 #include <vector>
 
-#include "models/riscv/hart.h"
+#include "models/control/riscv/hart.h"
 
 namespace attnvp::riscv::bench {
 
 constexpr std::uint32_t kBase = 0x8000'0000, kBytes = 0x4000, kData = kBase + 0x2000, kHandler = kBase + 0x1000;
 constexpr std::uint32_t kDevice = 0x1000'0000;  // 64 registers; an access takes kDeviceCycles
 
-// Registers by their numbers.
+// Register numbers.
 enum : std::uint32_t { zero, ra, sp, gp, tp, t0, t1, t2, s0, s1, a0, a1, a2, a3, a4, a5 };
 
 inline std::uint32_t r(std::uint32_t f7, std::uint32_t f3, std::uint32_t rd, std::uint32_t rs1, std::uint32_t rs2) {
@@ -54,12 +54,12 @@ class Machine final : public Bus {
     hart.add(memory);
     hart.reset(kBase);
   }
-  // The program at kBase; the trap handler, which ends a run, at kHandler.
+  // Loads the program at kBase; the trap handler at kHandler ends a run.
   void load(const std::vector<std::uint32_t>& words) {
     memory.poke(kBase, words.data(), static_cast<std::uint32_t>(4 * words.size()));
     hart.csrs().write(CsrNumber::kMtvec, kHandler, {});
   }
-  // As many instructions as there are, or up to a trap.
+  // Runs that many instructions, or up to a trap.
   void run(std::uint32_t instructions) {
     for (std::uint32_t n = 0; n < instructions; ++n) hart.run(hart.cycle() + 1);
   }

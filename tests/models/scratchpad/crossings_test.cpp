@@ -1,5 +1,5 @@
 // What crosses a memory's ports: what the arbiter never hears of ends as if it had.
-#include "models/scratchpad/crossings.h"
+#include "models/memory/scratchpad/crossings.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/scratchpad/fair_share.h"
+#include "models/memory/scratchpad/fair_share.h"
 
 namespace attnvp {
 namespace {
@@ -107,7 +107,7 @@ class Crowd : public Crossings::Owner {
   bool watches_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<Crossings> crossings_;
-  std::vector<Crossings::Lane> lanes_;
+  std::vector<Crossings::PortQueue> lanes_;
   std::vector<Given> given_;
   std::vector<Ended> ended_;
   std::vector<std::unique_ptr<One>> enters_;

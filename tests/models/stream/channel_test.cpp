@@ -1,5 +1,5 @@
 // The channel alone: when slots are free, when elements arrive, and how many are in flight.
-#include "models/stream/channel.h"
+#include "models/streaming/channel.h"
 
 #include <gtest/gtest.h>
 

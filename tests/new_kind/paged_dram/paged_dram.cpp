@@ -5,16 +5,16 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/bus/payload.h"
-#include "models/memory.h"
+#include "models/interconnect/bus/payload.h"
+#include "models/memory/memory.h"
+#include "models/memory/storage/paged_memory.h"
 #include "models/registry.h"
-#include "models/storage/paged_memory.h"
 
 namespace attnvp {
 
 namespace {
 
-// Keys that only this kind has; size, bandwidth and latency are every DRAM's (models/dram/config.h).
+// Keys that only this kind has; size, bandwidth and latency are every DRAM's (models/memory/dram/config.h).
 struct PagedConfig {
   std::uint64_t row_bytes = 2048;
   double activate_seconds = 30e-9;
@@ -28,7 +28,7 @@ struct PagedConfig {
 
 class PagedDram : public Memory {
  public:
-  PagedDram(sc_core::sc_module_name name, const Site& site)
+  PagedDram(sc_core::sc_module_name name, const ModuleContext& site)
       : Memory(name, site.context),
         common_(site.machine.dram),
         own_(site.machine.own<PagedConfig>()),
@@ -103,10 +103,10 @@ class PagedDram : public Memory {
   Signal shown_row_{*this, "open_row", 32};
 };
 
-const bool kRegistered = add_kind(
-    Kind<Memory>("dram", "paged", "has one open row", {"attnvp.dram", "attnvp.row_buffer"}, [](const Site& site) {
-      return std::make_unique<PagedDram>(site.name, site);
-    }).with_keys<PagedConfig>());
+const bool kRegistered =
+    add_kind(Kind<Memory>("dram", "paged", "has one open row", {"attnvp.dram", "attnvp.row_buffer"},
+                          [](const ModuleContext& site) { return std::make_unique<PagedDram>(site.name, site); })
+                 .with_keys<PagedConfig>());
 
 }  // namespace
 

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "models/banked_dram/config.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/energy/machine_model.h"
+#include "models/memory/banked_dram/config.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/energy/machine_model.h"
+#include "platform/machine/hardware.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::energy {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "models/banked_dram/traffic.h"
-#include "platform/config/hardware.h"
-#include "platform/energy/machine_model.h"
+#include "models/memory/banked_dram/traffic.h"
+#include "platform/machine/energy/machine_model.h"
+#include "platform/machine/hardware.h"
 
 namespace attnvp::energy {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "models/cached_dram/config.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/energy/machine_model.h"
-#include "platform/energy/scaling.h"
+#include "models/memory/cached_dram/config.h"
+#include "platform/machine/energy.h"
+#include "platform/machine/energy/machine_model.h"
+#include "platform/machine/energy/scaling.h"
+#include "platform/machine/hardware.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::energy {

@@ -1,4 +1,4 @@
-#include "platform/energy/sram.h"
+#include "platform/machine/energy/sram.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "platform/config/error.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::energy {
 namespace {

@@ -16,7 +16,7 @@ std::uint64_t memory_free_cycles(std::uint64_t n) { return 2 * n * n + 46; }
 
 void expect_exact(std::uint32_t n) {
   SCOPED_TRACE(n);
-  const Result naive = run("naive", n), memory_free = run("memory-free", n);
+  const StreamResult naive = run("naive", n), memory_free = run("memory-free", n);
   EXPECT_EQ(naive.cycles, naive_cycles(n));
   EXPECT_EQ(memory_free.cycles, memory_free_cycles(n));
   EXPECT_TRUE(naive.golden.checked && naive.golden.passed) << naive.golden.to_string();
@@ -40,7 +40,7 @@ TEST(StreamCycles, DoNotDependOnTheHeadDimension) {
   for (const char* name : {"naive", "memory-free", "safe-softmax"}) {
     const std::uint64_t cycles = run(name, 37).cycles;
     for (const std::uint32_t d : {2, 16, 64}) {
-      const Result result = run(name, 37, d);
+      const StreamResult result = run(name, 37, d);
       EXPECT_EQ(result.cycles, cycles) << name << " " << d;
       EXPECT_TRUE(result.golden.checked && result.golden.passed) << name << " " << d << result.golden.to_string();
     }
@@ -63,7 +63,7 @@ TEST(StreamCycles, DepthOfTheLongFifo) {
   const std::size_t channel = index_of(load_graph("naive", 64, 1), "long");
   const auto cycles_at = [&](std::uint64_t depth) {
     runner.set_depth(channel, depth);
-    const Result result = runner.run({});
+    const StreamResult result = runner.run({});
     EXPECT_FALSE(result.deadlocked) << depth;
     EXPECT_TRUE(result.golden.passed) << depth;
     return result.cycles;
@@ -96,7 +96,7 @@ TEST(StreamCycles, UnderAMask) {
       Graph graph = load_graph(name, n, 4);
       graph.mask = mask;
       EXPECT_EQ(graph.scores(), scores);
-      const Result r = run(graph);
+      const StreamResult r = run(graph);
       EXPECT_FALSE(r.deadlocked) << name;
       EXPECT_TRUE(r.golden.checked && r.golden.passed) << name << " " << r.golden.to_string();
       if (std::string(name) == "naive") {
@@ -162,9 +162,9 @@ TEST(StreamPeaks, OfTheNaiveGraphGrowWithN) {
 TEST(StreamPeaks, AreWhatIsNeeded) {
   for (const char* name : {"naive", "safe-softmax"}) {
     Graph graph = load_graph(name, 50, 1);
-    const Result before = run(graph);
+    const StreamResult before = run(graph);
     for (std::size_t c = 0; c < graph.channels.size(); ++c) graph.channels[c].depth = before.channels[c].peak;
-    const Result after = run(graph);
+    const StreamResult after = run(graph);
     EXPECT_EQ(after.cycles, before.cycles);
     EXPECT_EQ(peaks(after), peaks(before));
   }

@@ -1,7 +1,7 @@
 // Deadlocks: found, explained, and freed by the smallest depth.
 #include <fmt/format.h>
 
-#include "platform/stream/stream_report.h"
+#include "platform/streaming/stream_report.h"
 #include "tests/platform/stream/runs.h"
 
 namespace attnvp::stream {
@@ -13,7 +13,7 @@ TEST(StreamDeadlock, BelowNTheNaiveGraphStopsAtOnce) {
   Runner runner(graph, config::load_energy("pat"), 1);
   for (std::uint64_t depth = 1; depth < 64; ++depth) {
     runner.set_depth(channel, depth);
-    const Result result = runner.run({});
+    const StreamResult result = runner.run({});
     ASSERT_TRUE(result.deadlocked) << depth;
     EXPECT_FALSE(result.golden.checked);
     EXPECT_EQ(result.channels[channel].peak, depth);
@@ -29,7 +29,7 @@ TEST(StreamDeadlock, BelowNTheNaiveGraphStopsAtOnce) {
 TEST(StreamDeadlock, SaysWhoWaitsForWhatSinceWhen) {
   Graph graph = load_graph("naive", 8, 1);
   graph.channels[index_of(graph, "long")].depth = 5;
-  const Result result = run(graph);
+  const StreamResult result = run(graph);
   ASSERT_TRUE(result.deadlocked);
   // score takes the first score at 1 and the sixth, for which there is no room, at 6; row_sum took the fifth at
   // 12 + 2 * 4 and could take another at 22. With a depth of N each row but the first waits 32 cycles more than the
@@ -49,7 +49,7 @@ TEST(StreamDeadlock, TwoChannelsTogether) {
   const std::size_t s = index_of(graph, "s_long"), e = index_of(graph, "e_long");
   graph.channels[s].depth = 3;
   graph.channels[e].depth = 4;
-  const Result result = run(graph);
+  const StreamResult result = run(graph);
   ASSERT_TRUE(result.deadlocked);
   ASSERT_EQ(result.deadlock.freed_by.size(), 2U);
   const auto deadlocked_with = [&](std::uint64_t s_depth, std::uint64_t e_depth) {

@@ -1,7 +1,7 @@
 // Graph files: what is read, and the sentence for everything that cannot be.
-#include "platform/stream/graph_file.h"
+#include "platform/streaming/graph_file.h"
 
-#include "platform/config/catalog.h"
+#include "platform/machine/catalog.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::stream {

@@ -116,7 +116,7 @@ void expect_equal(const Graph& graph, const std::string& what) {
   const CycleByCycle expected(graph);
   Runner::Options options;
   options.explain = false;
-  const Result result = run(graph, options);
+  const StreamResult result = run(graph, options);
   EXPECT_EQ(result.deadlocked, expected.stuck) << what;
   EXPECT_EQ(result.cycles, expected.cycles) << what;
   EXPECT_EQ(peaks(result), expected.peaks) << what;

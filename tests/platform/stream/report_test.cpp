@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "platform/stream/stream_report.h"
+#include "platform/streaming/stream_report.h"
 #include "tests/platform/stream/runs.h"
 
 namespace attnvp::stream {
@@ -13,7 +13,7 @@ namespace {
 
 TEST(StreamGolden, FailsForAnotherFunction) {
   // The sum of e^s v without the division by the sum of e^s.
-  const Result result = run(graph_from(R"(nodes:
+  const StreamResult result = run(graph_from(R"(nodes:
   q: {op: source, tensor: Q, per: row}
   k: {op: source, tensor: K}
   v: {op: source, tensor: V}
@@ -27,7 +27,7 @@ channels:
   e: {from: e, to: o.p, depth: 2}
   o: {from: o, to: out, depth: 2}
 )",
-                                       8, 4));
+                                             8, 4));
   EXPECT_TRUE(result.golden.checked);
   EXPECT_FALSE(result.golden.passed);
   EXPECT_GT(result.golden.failures, 16U);
@@ -35,7 +35,7 @@ channels:
 
 TEST(StreamGolden, ItsToleranceIsTight) {
   // FP32 keeps seven digits: the error bound at N=64 is not much above what is there.
-  const Result result = run("memory-free", 64, 16);
+  const StreamResult result = run("memory-free", 64, 16);
   EXPECT_GT(result.golden.max_abs_error, 0);
   EXPECT_LT(result.golden.max_abs_error, 2e-6);
   EXPECT_LT(result.golden.tolerance, 3e-4);
@@ -83,7 +83,7 @@ channels:
 
 // 16-bit words times PAT's SRAM of the FIFO's depth, and one count per operation.
 TEST(StreamEnergy, IsCountsTimesTheTable) {
-  const Result r = run("naive", 4, 2);
+  const StreamResult r = run("naive", 4, 2);
   const auto fifo = [](double elements, double width, double depth) {
     return 2 * elements * width * 2 * (0.974875 + 0.05025 * depth * width * 4 / 1024);
   };
@@ -96,7 +96,7 @@ TEST(StreamEnergy, IsCountsTimesTheTable) {
 }
 
 TEST(StreamCounters, ACycleIsBusyStarvedOrStalled) {
-  const Result r = run("naive", 64);
+  const StreamResult r = run("naive", 64);
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeResult& n = r.nodes[i];
     EXPECT_EQ(n.firings, r.graph.firings(r.graph.nodes[i]));
@@ -113,7 +113,7 @@ TEST(StreamWaveform, ShowsWhatWasCounted) {
   trace::Waveform waveform;
   Runner::Options options;
   options.waveform = &waveform;
-  const Result traced = run(load_graph("naive", 12, 1), options);
+  const StreamResult traced = run(load_graph("naive", 12, 1), options);
   EXPECT_EQ(traced.cycles, run("naive", 12).cycles);
 
   // The number that stands for "working" in the waveform.
@@ -170,7 +170,7 @@ TEST(StreamReport, SaysTheSameTwice) {
     trace::Waveform waveform;
     Runner::Options options;
     options.waveform = &waveform;
-    const Result r = run(load_graph("memory-free", 9, 3), options);
+    const StreamResult r = run(load_graph("memory-free", 9, 3), options);
     *text = waveform.vcd + waveform.names + waveform.gtkw + to_text(r) + to_dot(r);
   }
   EXPECT_EQ(first, second);

@@ -5,16 +5,18 @@
 
 #include <string>
 
-#include "platform/stream/graph_file.h"
-#include "platform/stream/stream_run.h"
+#include "platform/streaming/graph_file.h"
+#include "platform/streaming/stream_run.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::stream {
 
-inline Result run(const Graph& graph, const Runner::Options& options = {}) {
+inline StreamResult run(const Graph& graph, const Runner::Options& options = {}) {
   return Runner(graph, config::load_energy(graph.energy), 1).run(options);
 }
-inline Result run(const std::string& name, std::uint32_t n, std::uint32_t d = 1) { return run(load_graph(name, n, d)); }
+inline StreamResult run(const std::string& name, std::uint32_t n, std::uint32_t d = 1) {
+  return run(load_graph(name, n, d));
+}
 
 inline std::size_t index_of(const Graph& graph, const std::string& channel) {
   for (std::size_t c = 0; c < graph.channels.size(); ++c) {
@@ -30,7 +32,7 @@ inline Graph graph_from(const std::string& yaml, std::uint32_t n, std::uint32_t 
   return load_graph("./graph.yaml", n, d);
 }
 
-inline std::vector<std::uint64_t> peaks(const Result& result) {
+inline std::vector<std::uint64_t> peaks(const StreamResult& result) {
   std::vector<std::uint64_t> all;
   for (const ChannelResult& channel : result.channels) all.push_back(channel.peak);
   return all;

@@ -1,0 +1,184 @@
+#include "models/control/event_unit/semaphore_unit.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <string>
+
+#include "firmware/hal/registers.h"
+#include "models/interconnect/bus/initiator.h"
+#include "models/interconnect/bus/payload.h"
+#include "models/registry.h"
+#include "models/sim/trace/command_trace.h"
+
+namespace attnvp {
+
+namespace {
+const bool kRegistered = add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const ModuleContext& site) {
+                                                return std::make_unique<SemaphoreUnit>(site.name, site);
+                                              }});
+}  // namespace
+
+SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& site)
+    : EventUnit(name, site.context), base_(site.base) {
+  in_.register_b_transport(this, &SemaphoreUnit::b_transport);
+  in_.register_nb_transport_fw(this, &SemaphoreUnit::nb_transport_fw);
+  in_.register_transport_dbg(this, &SemaphoreUnit::transport_dbg);
+  for (std::uint32_t i = 0; i < site.machine.events.events; ++i) {
+    Slot& slot = slots_.emplace_back(*this, ctx_.event_queue, base_ + i * hal::kEventStride);
+    slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
+    slot.signal->sparse();
+    ctx_.fault_line.push_back(&slot.changed);
+  }
+}
+
+void SemaphoreUnit::reset() {
+  for (Slot& slot : slots_) {
+    set(slot, 0);
+    slot.takers.clear();
+  }
+}
+
+void SemaphoreUnit::set(Slot& slot, std::uint32_t tokens) {
+  slot.tokens = tokens;
+  slot.signal->set(tokens);
+  if (listener_ != nullptr) listener_->notify();
+}
+
+// Token counts are at their register addresses; all other bytes are zero.
+unsigned SemaphoreUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
+  if (!payload.is_read()) return 0;
+  const std::uint64_t offset = payload.get_address() - base_;
+  for (std::uint64_t i = 0; i < payload.get_data_length(); ++i) {
+    const std::uint64_t event = (offset + i) / hal::kEventStride, within = (offset + i) % hal::kEventStride;
+    const bool counts = event < slots_.size() && within >= hal::kEventCount && within < hal::kEventCount + 4;
+    const std::uint32_t tokens = counts ? slots_[event].tokens : 0;
+    payload.get_data_ptr()[i] = static_cast<unsigned char>(tokens >> 8 * (within % 4));
+  }
+  return payload.get_data_length();
+}
+
+bool SemaphoreUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+  while (slot.tokens < tokens) {
+    if (ctx_.faults.any()) return false;
+    slot.changed.wait();
+  }
+  took(slot, tokens, origin);
+  return true;
+}
+
+void SemaphoreUnit::took(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+  set(slot, slot.tokens - tokens);
+  takes += tokens;
+  if (ctx_.journal != nullptr) ctx_.journal->took(slot.address, tokens, origin, ctx_.clock.now());
+}
+
+void SemaphoreUnit::serve(Slot& slot) {
+  for (std::size_t i = 0; i < slot.takers.size();) {
+    const Taker taker = slot.takers[i];
+    if (slot.tokens < taker.tokens) {
+      ++i;
+      continue;
+    }
+    slot.takers.erase(slot.takers.begin() + static_cast<std::ptrdiff_t>(i));
+    took(slot, taker.tokens, taker.origin);
+    taker.payload->set_response_status(tlm::TLM_OK_RESPONSE);
+    respond(*taker.payload);
+  }
+}
+
+void SemaphoreUnit::respond(tlm::tlm_generic_payload& payload) {
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time none = sc_core::SC_ZERO_TIME;
+  in_->nb_transport_bw(payload, phase, none);
+}
+
+void SemaphoreUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay) {
+  if (free_late_.empty()) free_late_.push_back(&all_late_.emplace_back(*this));
+  Late& late = *free_late_.back();
+  free_late_.pop_back();
+  late.payload = &payload;
+  late.step.notify_at(ctx_.clock.now_fs() + delay.value());
+}
+
+// Executes a delayed access at its time.
+void SemaphoreUnit::serve(Late& late) {
+  tlm::tlm_generic_payload& payload = *late.payload;
+  free_late_.push_back(&late);
+  if (access(payload, false)) respond(payload);
+}
+
+tlm::tlm_sync_enum SemaphoreUnit::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                                  sc_core::sc_time& delay) {
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
+  if (delay != sc_core::SC_ZERO_TIME) {
+    postpone(payload, delay);
+  } else if (access(payload, false)) {
+    return tlm::TLM_COMPLETED;
+  }
+  return accept(phase, delay);
+}
+
+void SemaphoreUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  arrive(ctx_.event_queue, delay);
+  access(payload, true);
+}
+
+// Executes an access at the current time. False: the response is sent later (AT only).
+bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
+  const std::uint64_t offset = payload.get_address() - base_;
+  const auto respond_with = [&payload](tlm::tlm_response_status status) {
+    payload.set_response_status(status);
+    return true;
+  };
+  if (payload.get_data_length() != 4 || payload.get_byte_enable_ptr() != nullptr) {
+    return respond_with(tlm::TLM_BURST_ERROR_RESPONSE);
+  }
+  std::uint32_t value = 0;
+  std::memcpy(&value, payload.get_data_ptr(), 4);
+  const auto reply = [&payload](std::uint32_t v) { std::memcpy(payload.get_data_ptr(), &v, 4); };
+
+  if (offset == hal::kEventsFault && payload.is_read()) {
+    reply(ctx_.faults.any() ? 1 : 0);
+    return respond_with(tlm::TLM_OK_RESPONSE);
+  }
+  const std::uint64_t event = offset / hal::kEventStride;
+  if (event >= slots_.size()) return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  Slot& slot = slots_[event];
+  const auto* const extension = payload.get_extension<OriginExtension>();
+  const CommandTrace::Id origin = extension != nullptr ? extension->descriptor : CommandTrace::kNobody;
+  switch (offset % hal::kEventStride) {
+    case hal::kEventSignal:
+      if (!payload.is_write()) break;
+      set(slot, slot.tokens + value);
+      signals += value;
+      if (ctx_.journal != nullptr) ctx_.journal->gave(slot.address, value, origin, ctx_.clock.now());
+      if (!slot.takers.empty()) slot.serve.notify_delta();
+      slot.changed.notify();
+      return respond_with(tlm::TLM_OK_RESPONSE);
+    case hal::kEventTake:
+      if (!payload.is_write()) break;
+      if (!may_wait && slot.tokens < value) {
+        slot.takers.push_back({value, &payload, origin});
+        return false;
+      }
+      return respond_with(take(slot, value, origin) ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+    case hal::kEventCount:
+      if (!payload.is_read()) break;
+      reply(slot.tokens);
+      return respond_with(tlm::TLM_OK_RESPONSE);
+    default:
+      return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  }
+  return respond_with(tlm::TLM_COMMAND_ERROR_RESPONSE);
+}
+
+std::string stalled_at(std::uint64_t address) {
+  const std::uint64_t offset = (address - hal::kControlBase) % hal::kClusterStride;
+  const bool takes =
+      address >= hal::kControlBase && offset < hal::kEventsSize && offset % hal::kEventStride == hal::kEventTake;
+  if (takes) return fmt::format("waits for event {}", offset / hal::kEventStride);
+  return fmt::format("is stalled at the bus access to {:#x}", address);
+}
+
+}  // namespace attnvp

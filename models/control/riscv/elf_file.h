@@ -1,0 +1,73 @@
+// RISC-V program as an ELF file: segments, symbols and source lines.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+struct Dwarf;
+
+namespace attnvp::riscv {
+
+// Error in the file, as one sentence that begins with its name.
+struct ElfError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class ElfFile {
+ public:
+  struct Segment {
+    std::uint32_t address = 0, bytes = 0;  // size in memory; bytes beyond `data` are zero
+    std::vector<unsigned char> data;
+    std::uint32_t end() const { return address + bytes; }
+  };
+  struct Symbol {
+    std::string name;  // demangled
+    std::uint32_t address = 0, bytes = 0;
+    bool function = false;
+  };
+
+  explicit ElfFile(std::string path);
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::uint32_t entry() const { return entry_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  // Reads bytes of the loaded program; false if the range is outside.
+  bool read(std::uint32_t address, void* data, std::uint32_t bytes) const;
+  // Address of a symbol; 0: no such symbol.
+  std::uint32_t symbol(const std::string& name) const;
+  const std::vector<Symbol>& functions() const { return functions_; }  // by address
+  const Symbol* function_at(std::uint32_t pc) const;                   // nullptr: outside
+  std::string line_at(std::uint32_t pc) const;                         // "file.cpp:12", or empty
+  std::vector<std::string> lines_at(std::uint32_t pc) const;  // inlined code: also the callers' lines; with folders
+  // "function (file.cpp:12)"; unknown parts are omitted.
+  std::string place_of(std::uint32_t pc) const;
+  // Bytes of a section; empty if there is none.
+  std::vector<unsigned char> section(const std::string& name, std::uint32_t* address = nullptr) const;
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const;
+  void read_segments();
+  void read_symbols();
+  Dwarf* debug() const;  // nullptr: no debug information
+  void read_lines() const;
+
+  struct Handle;  // handles of libelf and libdw
+  std::string path_;
+  std::string image_;
+  std::unique_ptr<Handle> handle_;
+  std::uint32_t entry_ = 0;
+  std::vector<Segment> segments_;
+  std::vector<Symbol> functions_;
+  std::map<std::string, std::uint32_t> by_name_;
+  mutable bool lines_read_ = false;
+  mutable std::map<std::uint32_t, std::string> lines_;  // by first address; empty: a gap
+};
+
+}  // namespace attnvp::riscv

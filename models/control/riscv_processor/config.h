@@ -1,0 +1,52 @@
+// Parameters of control processors of kind `riscv` alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/keys/keys.h"
+
+namespace attnvp {
+
+struct RiscvConfig {
+  static constexpr const char* kShipped = "shipped";
+  double clock_hz = 1e9;
+  std::uint64_t code_bytes = 256 << 10, data_bytes = 256 << 10;
+  std::uint32_t store_bytes = 128, push_bytes = 16;
+  std::uint32_t base_cycles = 1, load_use_cycles = 1, branch_cycles = 2, multiply_cycles = 1, divide_cycles = 16;
+  std::uint32_t quantum = 10000;
+  std::string firmware = kShipped;
+  bool heterogeneous_cores = false;  // derived from the machine; the shipped firmware divides work by speed
+
+  static void describe(config::Keys<RiscvConfig>& key) {
+    using namespace config;
+    using C = RiscvConfig;
+    const auto cycles = [](const char* name, const char* meaning) {
+      return number(name, Unit::kCycles, 0, 1000, std::string("with cpu riscv: ") + meaning);
+    };
+    key(number("clock", Unit::kFrequency, 1e6, 100e9, "with cpu riscv: its own clock"), &C::clock_hz);
+    key(number("itcm", Unit::kBytes, kKiB, 64 * kMiB, "with cpu riscv: tightly coupled memory for code"),
+        &C::code_bytes);
+    key(number("dtcm", Unit::kBytes, kKiB, 64 * kMiB, "with cpu riscv: tightly coupled memory for data and stack"),
+        &C::data_bytes);
+    key(power_of_two("store_buffer", Unit::kBytes, 8, 256,
+                     "with cpu riscv: stores to consecutive addresses that go over the bus as one access"),
+        &C::store_bytes);
+    key(power_of_two("push_width", Unit::kBytes, 4, 64,
+                     "with cpu riscv: that the push unit takes out of data memory, or puts there, in a cycle"),
+        &C::push_bytes);
+    key(number("cpi", Unit::kCycles, 1, 1000, "with cpu riscv: cycles of every instruction"), &C::base_cycles);
+    key(cycles("load_use", "more, where an instruction takes what the load before it brings"), &C::load_use_cycles);
+    key(cycles("branch", "more, for branches taken, jumps and traps"), &C::branch_cycles);
+    key(cycles("multiply", "more, for a multiplication"), &C::multiply_cycles);
+    key(cycles("divide", "more, for a division"), &C::divide_cycles);
+    key(number("quantum", Unit::kCycles, 1, 1e9,
+               "with cpu riscv: of its cycles, that it may be ahead of the platform; results do not depend on it"),
+        &C::quantum);
+    key(config::text("firmware",
+                     "with cpu riscv: the program, a path to an ELF file; shipped: the one that comes with this"),
+        &C::firmware);
+  }
+};
+
+}  // namespace attnvp

@@ -1,0 +1,355 @@
+#include "models/engine/dma_controller/multi_channel_dma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "firmware/hal/registers.h"
+#include "models/engine/dma_controller/copy_check.h"
+#include "models/interconnect/bus/initiator.h"
+#include "models/registry.h"
+#include "models/sim/trace/activity.h"
+#include "models/sim/trace/operation.h"
+
+namespace attnvp {
+
+namespace {
+const bool kRegistered = add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& site) {
+                                                    return std::make_unique<MultiChannelDma>(site.name, site);
+                                                  }});
+enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
+const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
+}  // namespace
+
+MultiChannelDma::Channel::Channel(MultiChannelDma& dma, std::uint32_t i)
+    : owner(dma),
+      index(i),
+      pushed(dma.ctx_.event_queue),
+      issued(dma.ctx_.event_queue),
+      emptied(dma.ctx_.event_queue),
+      queue(dma.ctx_, dma.config_.queue_depth, dma.place_.partition, pushed),
+      events(fmt::format("events{}", i).c_str(), dma.ctx_, dma.place_.events_base, dma.place_.events),
+      ages(owner.config_.queue_depth),
+      state(owner, fmt::format("channel{}.state", i), kStateNames),
+      operation(owner, fmt::format("channel{}.operation", i), kOperationNames),
+      number(owner, fmt::format("channel{}.descriptor", i), 32),
+      head(owner, fmt::format("channel{}.head", i), 16),
+      row_block(owner, fmt::format("channel{}.row_block", i), 32),
+      waits_for(owner, fmt::format("channel{}.waits_for_event", i), 12),
+      level(owner, fmt::format("channel{}.queue_level", i), 16) {
+  for (Signal* s : {&state, &operation, &number, &head, &row_block, &waits_for, &level})
+    s->sparse();  // hidden if unused
+  queue.show_level_in(&level);
+  events.show_waiting_in(&waits_for);
+}
+
+MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& site)
+    : DmaController(name, site.context),
+      config_(site.machine.dma),
+      most_counted_(config_.most_counted()),
+      most_of_a_channel_(config_.most_of_a_channel()),
+      place_{site.base, hal::events_base(site.cluster),         site.machine.events.events, hal::l1_base(site.cluster),
+             site.map,  site.context.partition_of(site.cluster)},
+      buffers_(config_.outstanding, std::vector<unsigned char>(config_.burst_bytes)),
+      free_buffers_(config_.outstanding),
+      issue_possible_(ctx_.event_queue),
+      retire_possible_(ctx_.event_queue),
+      arrived_(ctx_.event_queue),
+      l1_read_(ctx_),
+      write_access_(ctx_) {
+  std::iota(free_buffers_.rbegin(), free_buffers_.rend(), std::size_t{0});
+  control_.register_b_transport(this, &MultiChannelDma::control_transport);
+  control_.register_transport_dbg(this, &MultiChannelDma::control_peek);
+  for (std::uint32_t i = 0; i < config_.channels; ++i) {
+    channels_.push_back(std::make_unique<Channel>(*this, i));
+    Channel* channel = channels_.back().get();
+    channel->events.account_in([this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
+      if (channel->account.pends(ctx_.clock.now())) channel->account.resolve(ctx_.givers.cause(event, descriptor));
+    });
+  }
+  if (!ctx_.full_data) {
+    for (auto* payload : {&l1_payload_, &write_payload_}) {
+      payload->set_extension(new TimingOnlyExtension);  // owned by the payload
+    }
+  }
+  for (auto& channel : channels_) processes_.push_back(front_end(*channel));
+  processes_.push_back(issue_stage());
+  processes_.push_back(retire_stage());
+}
+
+void MultiChannelDma::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const std::uint64_t offset = payload.get_address() - place_.control_base;
+  const std::uint64_t channel = offset / hal::kQueueStride;
+  if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(ctx_.event_queue, delay);
+  if (channel >= channels_.size()) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  CommandQueue& queue = channels_[channel]->queue;
+  const std::size_t level = queue.pushed_count();
+  queue.access(payload, offset % hal::kQueueStride);
+  if (queue.pushed_count() != level) channels_[channel]->ages.push_back(++doorbells_);
+}
+
+// Reading registers has no side effects.
+unsigned MultiChannelDma::control_peek(tlm::tlm_generic_payload& payload) {
+  const std::uint64_t offset = payload.get_address() - place_.control_base, channel = offset / hal::kQueueStride;
+  if (!payload.is_read() || channel >= channels_.size()) return 0;
+  channels_[channel]->queue.access(payload, offset % hal::kQueueStride);
+  return payload.is_response_ok() ? payload.get_data_length() : 0;
+}
+
+std::string MultiChannelDma::waiting_for() const {
+  std::string text;
+  for (const auto& c : channels_) {
+    if (c->queue.empty()) continue;
+    if (!text.empty()) text += "; ";
+    text += fmt::format("channel {}, {} descriptors queued", c->index, c->queue.level());
+    if (c->events.waiting_for() >= 0) {
+      text += fmt::format(", head {}, row block {} waits for event {}", c->queue.front().head,
+                          c->queue.front().row_block, c->events.waiting_for());
+    }
+  }
+  return text;
+}
+
+void MultiChannelDma::reset() {
+  for (auto& c : channels_) {
+    c->queue.reset();
+    c->ages.clear();
+    c->taken_up = 0;
+    c->account.reset(ctx_.clock.now());
+    c->busy = false;
+    c->busy_cycles = c->bytes = 0;
+    c->waits_for.set_none();
+    c->under_way.clear();
+    c->show();
+  }
+  next_ = 0;
+  doorbells_ = 0;
+}
+
+std::vector<StallCounts> MultiChannelDma::ledgers() const {
+  std::vector<StallCounts> all;
+  for (const auto& c : channels_) {
+    all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, 0, c->bytes, c->account.lines()});
+  }
+  return all;
+}
+
+void MultiChannelDma::stop_with(Channel& channel, const Refusal& refusal) {
+  channel.queue.set_fault(refusal.code, refusal.address);
+  channel.state.set(kFault);
+  fault(refusal.code, refusal.address, fmt::format("channel {}: {}", channel.index, refusal.detail));
+}
+
+bool MultiChannelDma::own_l1(const hal::Operand& operand) const {
+  return place_.map->holds(place_.map->find(place_.l1_base), operand.address);
+}
+
+sim::Process MultiChannelDma::front_end(Channel& channel) {
+  for (;;) {
+    while (channel.queue.empty()) co_await channel.pushed;
+    const hal::Descriptor& d = channel.queue.front();
+    channel.state.set(kWaitEvent);
+    channel.account.waits({StallReason::kPending}, ctx_.clock.now());
+    ++channel.taken_up;
+    channel.id = ctx_.journal == nullptr
+                     ? CommandTrace::kNobody
+                     : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
+    Refusal refusal = check_header(d);
+    if (!refusal.any()) refusal = channel.events.check(d);
+    if (refusal.any()) {
+      stop_with(channel, std::move(refusal));
+      co_return;
+    }
+    co_await channel.events.take(d, channel.id);
+    if (ctx_.journal != nullptr && channel.id != CommandTrace::kNobody)
+      ctx_.journal->of(channel.id).ready = ctx_.clock.now();
+
+    if (d.opcode == hal::Opcode::kNop) {  // ends after all earlier descriptors
+      channel.account.waits({StallReason::kDrain}, ctx_.clock.now());
+      while (!channel.ending.empty()) co_await channel.emptied;
+      channel.current = d;
+      channel.ages.pop_front();
+      channel.queue.pop();
+      co_await channel.events.give(channel.current, channel.id);
+    } else {
+      if (!start_transfer(channel)) co_return;
+      issue_possible_.notify_delta();
+      co_await channel.issued;
+    }
+    channel.state.set(kIdle);
+    channel.account.waits({StallReason::kProcessor}, ctx_.clock.now());
+  }
+}
+
+// Prepares the transfer of the queue's first descriptor. False: it was refused.
+bool MultiChannelDma::start_transfer(Channel& channel) {
+  const hal::Descriptor& d = channel.queue.front();
+  Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
+  if (Refusal other = check_opcode(d, hal::Unit::kDma); other.any()) refusal = std::move(other);
+  if (refusal.any()) {
+    stop_with(channel, std::move(refusal));
+    return false;
+  }
+  channel.state.set(kTransfer);
+  channel.current = d;
+  channel.from_l1 = own_l1(d.operand[0]);
+  channel.to_l1 = own_l1(d.operand[1]);
+  channel.forwarded = (d.flags & hal::kForwarded) != 0;
+  channel.transfer = Transfer(d, config_.burst_bytes);
+  channel.ready = true;
+  channel.bytes += d.row_bytes(0) * d.rows * d.tail.copy.planes;
+  channel.settle(ctx_.clock.now());
+  channel.started = false;
+  channel.deferrable = (d.flags & hal::kDeferrable) != 0;
+  channel.age = channel.ages.front();
+  channel.ages.pop_front();
+  channel.queue.pop();
+  return true;
+}
+
+MultiChannelDma::Channel* MultiChannelDma::choose() {
+  const auto n = static_cast<std::uint32_t>(channels_.size());
+  const auto can_go = [this](const Channel& c) { return c.ready && c.counted < most_of_a_channel_; };
+  if (config_.arbitration == DmaArbitration::kAge) {
+    Channel* oldest = nullptr;
+    for (const auto& c : channels_) {
+      if (!can_go(*c)) continue;
+      if (oldest == nullptr || std::tie(c->deferrable, c->age) < std::tie(oldest->deferrable, oldest->age)) {
+        oldest = c.get();
+      }
+    }
+    return oldest;
+  }
+  for (std::uint32_t i = 0; i < n; ++i) {
+    std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : next_ + i;
+    if (c >= n) c -= n;
+    if (!can_go(*channels_[c])) continue;
+    return channels_[c].get();
+  }
+  return nullptr;
+}
+
+std::size_t MultiChannelDma::take_buffer(std::uint64_t bytes) {
+  if (free_buffers_.empty()) {  // short bursts may need more buffers
+    free_buffers_.push_back(buffers_.size());
+    buffers_.emplace_back();
+  }
+  const std::size_t buffer = free_buffers_.back();
+  free_buffers_.pop_back();
+  if (buffers_[buffer].size() < bytes) buffers_[buffer].resize(bytes);
+  return buffer;
+}
+
+sim::Process MultiChannelDma::issue_stage() {
+  for (;;) {
+    Channel* const chosen = stopped_ || full() ? nullptr : choose();
+    if (chosen == nullptr) {
+      co_await issue_possible_;
+      continue;
+    }
+    Channel& channel = *chosen;
+    begin_burst(channel);
+    unsigned char* const data = buffers_[buffer_].data();
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    bool is_ok = true;
+    access_ = nullptr;
+    is_open_ = false;
+    if (!channel.from_l1) {
+      read_bytes += burst_.bytes;
+      is_ok = begin_access(tlm::TLM_READ_COMMAND, burst_.source, delay);
+    } else {
+      fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
+      is_ok = channel.forwarded ? !ctx_.full_data || l1_->transport_dbg(l1_payload_) == burst_.bytes
+                                : co_await l1_read_.transport(l1_, l1_payload_);
+      if (is_ok && !channel.to_l1) {  // forwarded immediately
+        write_bytes += burst_.bytes;
+        is_ok = begin_access(tlm::TLM_WRITE_COMMAND, burst_.destination, delay);
+      }
+    }
+    if (!is_ok) {
+      stopped_ = true;
+      stop_with(channel, {FaultCode::kUnmapped, burst_.source, kRefused});
+      co_return;
+    }
+    track_burst(channel, delay);
+    if (burst_.last) {  // the channel's next descriptor competes for the next burst
+      issue_possible_.notify_delta();
+      co_await issue_possible_;
+    }
+  }
+}
+
+void MultiChannelDma::begin_burst(Channel& channel) {
+  if (config_.arbitration == DmaArbitration::kRoundRobin) {
+    next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
+  }
+  burst_ = channel.transfer.next();
+  buffer_ = take_buffer(burst_.bytes);
+  if (active_++ == 0) busy_since_ = ctx_.clock.now();
+  busy_.set(1);
+  if (!channel.started) {
+    channel.started = true;
+    channel.begun();
+    channel.ending.push_back({channel.current, channel.id, 0, false});
+    if (ctx_.journal != nullptr && channel.id != CommandTrace::kNobody)
+      ctx_.journal->of(channel.id).start = ctx_.clock.now();
+  }
+  channel.counted += config_.counted(burst_.bytes);
+  ++channel.ending.back().bursts;
+}
+
+// Starts the access of the issue stage's burst over the interconnect. False: it was refused.
+bool MultiChannelDma::begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay) {
+  if (free_accesses_.empty()) {
+    free_accesses_.push_back(&accesses_.emplace_back(*this));
+    if (!ctx_.full_data) accesses_.back().payload.set_extension(new TimingOnlyExtension);  // owned by the payload
+  }
+  access_ = free_accesses_.back();
+  free_accesses_.pop_back();
+  fill_payload(access_->payload, command, address, buffers_[buffer_].data(), burst_.bytes);
+  is_open_ = !bus_.begin(access_->payload, *access_, delay);
+  if (is_open_) {
+    delay = sc_core::SC_ZERO_TIME;
+    return true;
+  }
+  if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus_.name());
+  return access_->payload.is_response_ok();
+}
+
+// Adds the burst to the bursts in flight. It ends after `delay`, or with the response of its target.
+void MultiChannelDma::track_burst(Channel& channel, sc_core::sc_time delay) {
+  bursts += 1;
+  Channel::Ending& descriptor = channel.ending.back();
+  if (burst_.last) {
+    descriptor.issued = true;
+    channel.ready = false;
+    channel.issued.notify_delta();
+  }
+  InFlight& entry = in_flight_.emplace_back();
+  entry.destination = burst_.destination;
+  entry.bytes = burst_.bytes;
+  entry.channel = &channel;
+  entry.descriptor = &descriptor;
+  entry.to_l1 = channel.to_l1;
+  entry.written = channel.from_l1 && !channel.to_l1;
+  entry.from_l1 = channel.from_l1;
+  entry.issued_fs = ctx_.clock.now_fs();
+  if (Activity* const activity = activity_of(ctx_)) {  // reported at its end
+    for (const Counter* counter : {&bursts, &read_bytes, &write_bytes}) activity->will_tell(*counter);
+  }
+  entry.access = access_;
+  entry.open = is_open_;
+  if (access_ != nullptr) access_->burst = &entry;
+  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
+  entry.buffer = buffer_;
+  counted_ += config_.counted(burst_.bytes);
+  outstanding_.set(++live_);
+  if (retire_possible_.has_waiter()) retire_possible_.notify_delta();
+}
+
+}  // namespace attnvp

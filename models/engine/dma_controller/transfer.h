@@ -1,0 +1,46 @@
+// Division of a copy descriptor into bursts: contiguous runs are merged, then cut at the burst length (bytes).
+#pragma once
+
+#include <cstdint>
+
+#include "firmware/hal/descriptor.h"
+#include "models/interconnect/bus/stream.h"
+
+namespace attnvp {
+
+struct Burst {
+  std::uint64_t source = 0;
+  std::uint64_t destination = 0;
+  std::uint64_t bytes = 0;
+  bool last = false;
+};
+
+// True if source and destination of a copy share a byte. Linear in the number of planes where their extents overlap. No
+// stride may be shorter than the extent it steps over.
+bool overlaps_itself(const hal::Descriptor& descriptor);
+
+class Transfer {
+ public:
+  Transfer() = default;
+  // The descriptor must describe at least one byte.
+  Transfer(const hal::Descriptor& descriptor, std::uint64_t burst_bytes);
+
+  std::uint64_t bursts() const { return (row_bytes_ + burst_bytes_ - 1) / burst_bytes_ * rows_ * planes_; }
+  bool done() const { return plane_ == planes_; }
+  Burst next();
+  bool at_last() const;  // the next burst is the last one
+
+ private:
+  std::uint64_t burst_bytes_ = 0;
+  std::uint64_t row_bytes_ = 0, rows_ = 0, planes_ = 0;
+  struct Side {
+    std::uint64_t address = 0, row_stride = 0, plane_stride = 0;
+  };
+  Side source_, destination_;
+  std::uint64_t plane_ = 0, row_ = 0, offset_ = 0;
+};
+
+std::uint64_t copy_bytes(const hal::Descriptor& descriptor);
+std::uint64_t copy_bursts(const hal::Descriptor& descriptor, std::uint64_t burst_bytes);
+
+}  // namespace attnvp

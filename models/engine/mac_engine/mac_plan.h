@@ -1,0 +1,94 @@
+// Plan of a descriptor on the matrix engine (mac_engine.h), and its amount of work. Engines execute it; readers of a
+// schedule count with it, without simulation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "models/engine/mac_engine/mac_rate.h"
+#include "models/engine/mac_engine/tile_ops.h"
+#include "models/engine/plan.h"
+#include "models/machine.h"
+
+namespace attnvp {
+
+// Factor of a descriptor's sums before rounding.
+inline float scale_of(const hal::Descriptor& d) {
+  float scale = 1;
+  if ((d.flags & hal::kScaled) != 0) std::memcpy(&scale, &d.tail.rule.scale, sizeof scale);
+  return scale;
+}
+
+// Addends of scores (hal::has_addends): number of columns, region in L1, and check.
+inline std::uint32_t addend_columns(const hal::Descriptor& d) {
+  return hal::product_of(d).n - (d.opcode == hal::Opcode::kMatmul ? d.tail.matmul.absent : 0);
+}
+Region addend_rows(const hal::Descriptor& descriptor);
+Refusal check_addends(const hal::Descriptor& descriptor);
+
+// Soft-cap of the products; 0: none.
+inline float cap_of(const hal::Descriptor& d) {
+  float cap = 0;
+  if ((d.flags & hal::kCapped) != 0) std::memcpy(&cap, &d.tail.rule.cap, sizeof cap);
+  return cap;
+}
+
+struct MacWork {
+  std::uint64_t macs = 0;           // useful multiply-accumulates
+  std::uint64_t slots = 0;          // cycles times processing elements while computing, idle ones included
+  std::uint64_t accumulations = 0;  // updates of sums in the PEs' registers
+  std::uint64_t max_ops = 0, add_ops = 0, exp_ops = 0;
+  MacWork& operator+=(const MacWork& o);
+};
+
+// Passes of a product m x n x k in sub-tiles m0 x n0 x k0. They depend on the sizes only. They are cached, since a
+// schedule has few sizes and the computation many divisions.
+struct MatmulSizes {
+  std::uint64_t m = 0, n = 0, k = 0, m0 = 0, n0 = 0, k0 = 0;
+  std::uint64_t rate = 0;  // per PE
+  bool operator==(const MatmulSizes& o) const {
+    return m == o.m && n == o.n && k == o.k && m0 == o.m0 && n0 == o.n0 && k0 == o.k0 && rate == o.rate;
+  }
+};
+struct MatmulPasses {
+  std::uint64_t m_tiles, n_tiles;
+  std::uint64_t m_last, n_last;      // of the last tile
+  std::uint64_t m_passes, n_passes;  // of the array
+  std::uint64_t cycles, last_cycles;
+};
+
+class MacPlanner {
+ public:
+  explicit MacPlanner(const MacConfig& config)
+      : config_(config), sums_in_pes_(config.accumulators == "pe"), resident_(config) {}
+
+  // Fills the plan, or returns why the descriptor is refused. Records the tiles that stay in the array.
+  Refusal plan(const hal::Descriptor& descriptor, Plan& plan);
+  MacWork work(const hal::Descriptor& descriptor) const;
+  std::uint64_t rate(const hal::Descriptor& d) const { return mac_rate(config_, d.type[1]); }  // per PE
+
+  std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
+  ResidentTiles& resident() { return resident_; }
+  bool sums_in_pes() const { return sums_in_pes_; }
+  static bool is_tile_op(hal::Opcode opcode) { return hal::family_of(opcode) == hal::Family::kResident; }
+
+ private:
+  Refusal plan_score(const hal::Descriptor& descriptor, Plan& plan);
+  Refusal plan_attend(const hal::Descriptor& descriptor, Plan& plan) const;
+  MacWork work_of_tile(const hal::Descriptor& descriptor) const;
+  const MatmulPasses& passes_of(const MatmulSizes& sizes) const;
+  MatmulPasses count_passes(const MatmulSizes& sizes) const;
+  // Array passes for `extent` rows (or columns) in tiles of `tile` on an array of `lanes`.
+  static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
+
+  MacConfig config_;
+  static constexpr std::size_t kRemembered = 4;
+  mutable std::array<std::pair<MatmulSizes, MatmulPasses>, kRemembered> remembered_{};
+  mutable std::size_t next_remembered_ = 0;
+  bool sums_in_pes_;
+  ResidentTiles resident_;
+};
+
+}  // namespace attnvp

@@ -1,0 +1,214 @@
+#include "models/engine/vec_engine/row_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "models/arith/layer.h"
+#include "models/arith/number.h"
+#include "models/arith/online.h"
+
+namespace attnvp {
+
+namespace {
+
+using hal::Descriptor;
+
+bool has(const Descriptor& d, int flag) { return (d.flags & flag) != 0; }
+
+// Checks that a row is within the width of its sum.
+void check_length(RowOp& op, const Descriptor& d, const char* of) {
+  if (op.elements <= arith::kSoftmaxMaxLength) return;
+  op.refuse(
+      {FaultCode::kBadOperand, d.operand[0].address,
+       fmt::format("{}rows of {} elements; the sum is wide enough for {}", of, op.elements, arith::kSoftmaxMaxLength)});
+}
+
+void plan_online_max(RowOp& op, const Descriptor& d) {
+  op.per_element.max = 1;
+  if (!has(d, hal::kUnscaled)) op.per_element.add = op.per_element.exp = has(d, hal::kTwoScales) ? 2 : 1;
+}
+
+void online_max(RowData& r) {
+  const bool first = r.has(hal::kFirst);
+  const arith::Half m = *r.half(0), before = first ? m : *r.half(1);
+  const arith::Half now = arith::running_max(before, m);
+  *r.half(3) = now;
+  if (r.has(hal::kUnscaled)) return;
+  r.fp32(2)[0] = first ? 0 : arith::exp_scale(before, now);
+  if (r.has(hal::kTwoScales)) r.fp32(2)[1] = arith::exp_scale(m, now);
+}
+
+void plan_online_softmax(RowOp& op, const Descriptor& d) {
+  op.reduces = true;
+  op.per_element = kOnlineSoftmaxOfAScore;
+  op.per_row = {1, 1, 0, 1, 0};  // running maximum and scale
+  check_length(op, d, "");
+}
+
+void online_softmax(RowData& r) {
+  const RowMask::Columns columns = r.visible();
+  const arith::Half* in = r.half(0);
+  if (r.mask.masked()) {
+    RowMask::gather(in, columns, r.seen.data());
+    in = r.seen.data();
+  }
+  const bool first = r.has(hal::kFirst);
+  arith::Half* const out = r.seen.empty() ? r.half(1) : r.seen.data();
+  const arith::Half nothing = arith::kHalfInfinity | arith::kHalfSign;
+  const arith::Half m = columns.count() > 0 ? arith::row_max(in, columns.count()) : nothing, before = *r.half(2);
+  const arith::Half now = first ? m : arith::running_max(before, m);
+  *r.half(2) = now;
+  r.fp32(3)[0] = arith::exp_row(in, out, columns.count(), now);
+  r.fp32(3)[1] = first ? 0 : arith::exp_scale(before, now);
+  if (r.is_typed) {
+    put_probabilities(r.d.type[1], r.mask, columns, r.seen.data(), r.at(1));
+  } else if (r.mask.masked()) {
+    r.mask.scatter(r.seen.data(), columns, r.half(1), arith::Half{0});
+  }
+}
+
+void plan_scale_add(RowOp& op, const Descriptor& d) {
+  // The first tile is added to zeros and takes as long as any other.
+  const bool unscaled = has(d, hal::kUnscaled), forwarded = has(d, hal::kForwarded);
+  op.per_element.add = 1;
+  op.per_element.mul = unscaled ? 0 : has(d, hal::kTwoScales) ? 2 : 1;
+  op.parts[1].from_registers = forwarded;
+  op.parts[0].from_registers = forwarded && unscaled;  // scaled in registers
+}
+
+void scale_add(RowData& r) {
+  float* const sums = r.fp32(0);
+  const float* const tile = r.fp32(1);
+  const bool two = r.has(hal::kTwoScales);
+  const std::size_t n = r.size();
+  const float scale = r.has(hal::kUnscaled) ? 1 : r.fp32(2)[0];
+  if (r.has(hal::kFirst)) {
+    std::fill_n(sums, n, 0.0F);
+    arith::scale_add_row(sums, 0, tile, two ? r.fp32(2)[1] : 1, n);
+  } else if (two) {
+    arith::scale_add_row(sums, scale, tile, r.fp32(2)[1], n);
+  } else {
+    arith::scale_add_row(sums, scale, tile, n);
+  }
+}
+
+void plan_divide(RowOp& op, const Descriptor& /*d*/) { op.per_element.div = 1; }
+
+void divide(RowData& r) {
+  const std::size_t n = r.size();
+  if (!r.is_typed) return arith::divide_row(r.fp32(0), *r.fp32(2), r.half(1), n);
+  std::vector<float> quotients(n);
+  for (std::size_t j = 0; j < n; ++j) quotients[j] = r.fp32(0)[j] / *r.fp32(2);
+  arith::from_floats(r.d.type[1], quotients.data(), r.at(1), n);
+}
+
+void plan_rescale(RowOp& op, const Descriptor& d) {
+  op.per_element.mul = 1;
+  op.per_row = {0, 1, 0, 1, 0};
+  op.parts[0].to_registers = has(d, hal::kForwarded);
+}
+
+void rescale(RowData& r) {
+  const float scale = arith::exp_scale(*r.half(1), *r.half(2));
+  for (std::size_t j = 0; j < r.size(); ++j) r.fp32(0)[j] = arith::scaled(r.fp32(0)[j], scale);
+}
+
+// A norm reads a row twice: for sum and sum of squares, then for its elements.
+void plan_norm(RowOp& op, const Descriptor& d) {
+  const bool centred = d.tail.norm.centred != 0;
+  op.reduces = true;
+  op.per_element = centred ? LaneOperations{0, 4, 3, 0, 0} : LaneOperations{0, 1, 3, 0, 0};
+  op.per_row = centred ? LaneOperations{0, 2, 3, 0, 2} : LaneOperations{0, 1, 1, 0, 2};
+  check_length(op, d, "norm of ");
+}
+
+void norm(RowData& r) {
+  float epsilon = 0;
+  std::memcpy(&epsilon, &r.d.tail.norm.epsilon, sizeof epsilon);
+  arith::norm_row(r.half(0), r.half(1), r.size(), {r.vector(2), r.vector(3)}, epsilon);
+}
+
+void plan_add(RowOp& op, const Descriptor& /*d*/) { op.per_element.add = 1; }
+void add(RowData& r) { arith::add_row(r.half(0), r.half(2), r.half(1), r.size()); }
+
+// Exponentials are those of softmax. GELU's erf follows Abramowitz and Stegun, 7.1.26: a quotient, a polynomial of five
+// terms and an exponential. The form with tanh is a sigmoid of x + 0.044715 x^3.
+void plan_activate(RowOp& op, const Descriptor& d) {
+  constexpr LaneOperations kOfFunction[] = {{1, 0, 0, 0, 0}, {0, 1, 0, 1, 1}, {0, 6, 10, 1, 1}, {0, 2, 4, 1, 1}};
+  const auto f = static_cast<std::size_t>(d.tail.activate.function);
+  if (f >= std::size(kOfFunction)) {
+    return op.refuse(
+        {FaultCode::kBadOperand, d.operand[0].address, fmt::format("activation {}, which there is not", f)});
+  }
+  op.per_element = kOfFunction[f];
+  if (d.type[2] != hal::ElementType::kNone) op.per_element.mul += 1;
+}
+
+void activate(RowData& r) {
+  const bool gated = r.d.type[2] != hal::ElementType::kNone;
+  arith::activate_row(r.d.tail.activate.function, r.half(0), gated ? r.half(2) : nullptr, r.half(1), r.size());
+}
+
+void plan_rotate(RowOp& op, const Descriptor& d) {
+  op.per_element.mul = 2;
+  op.per_element.add = 1;
+  const std::uint32_t head = d.operand[2].columns;
+  if (head < 2 || head % 2 != 0 || op.elements % head != 0) {
+    op.refuse({FaultCode::kBadOperand, d.operand[2].address,
+               fmt::format("rows of {} elements turned by {} cosines and sines", op.elements, head)});
+  }
+}
+
+void rotate(RowData& r) { arith::rotate_row(r.half(0), r.half(2), r.half(1), r.size(), r.d.operand[2].columns); }
+
+constexpr RowKernel kKernels[] = {
+    {hal::Opcode::kOnlineMax, plan_online_max, online_max},
+    {hal::Opcode::kOnlineSoftmax, plan_online_softmax, online_softmax},
+    {hal::Opcode::kScaleAdd, plan_scale_add, scale_add},
+    {hal::Opcode::kDivide, plan_divide, divide},
+    {hal::Opcode::kRescale, plan_rescale, rescale},
+    {hal::Opcode::kNorm, plan_norm, norm},
+    {hal::Opcode::kAdd, plan_add, add},
+    {hal::Opcode::kActivate, plan_activate, activate},
+    {hal::Opcode::kRotate, plan_rotate, rotate},
+};
+
+constexpr bool has_kernel(hal::Opcode opcode) {
+  for (const RowKernel& kernel : kKernels) {
+    if (kernel.opcode == opcode) return true;
+  }
+  return false;
+}
+constexpr bool all_have_kernels() {
+  for (const hal::OperationInfo& o : hal::kOperations) {
+    if (is_row_op(o.opcode) && !has_kernel(o.opcode)) return false;
+  }
+  return true;
+}
+static_assert(all_have_kernels(), "every row operation has a kernel");
+
+}  // namespace
+
+RowData::RowData(const Descriptor& command, const std::array<unsigned char*, 4>& operand)
+    : d(command),
+      mask(command, command.operand[0].columns),
+      is_typed(command.type[1] != hal::ElementType::kFp16),
+      seen(mask.masked() || is_typed ? command.operand[0].columns : 0),
+      operand_(operand) {
+  const hal::OperationInfo& info = *hal::find(d.opcode);
+  for (const hal::OperandInfo& o : info.operands) {
+    if (o.name == nullptr || o.rows != hal::Extent::kOne || !hal::has(d, o)) continue;
+    vector_[o.index].resize(size());
+    arith::floats_from_halves(reinterpret_cast<const arith::Half*>(operand[o.index]), vector_[o.index].data(), size());
+  }
+}
+
+const RowKernel& row_kernel(hal::Opcode opcode) {
+  return *std::find_if(std::begin(kKernels), std::end(kKernels),
+                       [opcode](const RowKernel& kernel) { return kernel.opcode == opcode; });
+}
+
+}  // namespace attnvp

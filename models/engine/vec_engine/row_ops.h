@@ -1,0 +1,81 @@
+// Primitive row operations of the VEC engine: the steps of a one-pass softmax (models/arith/online.h) and layer
+// operations (models/arith/layer.h). Their needs of lanes, L1 and L0, and their values.
+//
+// Elementwise operations are packed over the lanes regardless of row length: rows x elements x cost / lanes cycles. The
+// operations kOnlineSoftmax and kNorm reduce rows, so that a row starts on the first lane. Their few operations per row
+// (maximum with the running one, scale; mean, root) are packed over the rows. Masked elements of a row take no lanes,
+// only zeros of P.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "firmware/hal/descriptor.h"
+#include "models/arith/half.h"
+#include "models/engine/descriptor_check.h"
+#include "models/engine/row_mask.h"
+#include "models/interconnect/bus/stream.h"
+#include "models/machine.h"
+
+namespace attnvp {
+
+// Number of each lane operation.
+struct LaneOperations {
+  std::uint64_t max = 0, add = 0, mul = 0, exp = 0, div = 0;
+  std::uint64_t lane_cycles(const VecConfig& config) const {
+    return max * config.max_lane_cycles + add * config.add_lane_cycles + mul * config.mul_lane_cycles +
+           exp * config.exp_lane_cycles + div * config.div_lane_cycles;
+  }
+};
+
+// Per score of a one-pass softmax: maximum, difference, exponential, sum.
+constexpr LaneOperations kOnlineSoftmaxOfAScore{1, 2, 0, 1, 0};
+
+inline LaneOperations& operator+=(LaneOperations& a, const LaneOperations& b) {
+  a.max += b.max;
+  a.add += b.add;
+  a.mul += b.mul;
+  a.exp += b.exp;
+  a.div += b.div;
+  return a;
+}
+
+struct RowOp {
+  // Operands in L1 in the order of the descriptor; bytes per row.
+  struct Part {
+    Region region;
+    bool in = false, out = false;
+    std::uint64_t element_bytes = 0;
+    bool from_registers = false, to_registers = false;  // registers of the lanes instead of L1
+    bool in_place = false;                              // replaces operand 0, also in L0
+    bool kept = false;                                  // one row for all rows; stays in L0 if it fits
+    bool apart = false;                                 // must not be overwritten by a result
+  };
+  std::array<Part, 4> parts{};
+  int count = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t elements = 0;  // per row
+  std::uint64_t visible = 0;   // of all rows, without masked elements
+  LaneOperations per_element, per_row;
+  bool reduces = false;  // rows start on the first lane
+  Refusal refusal;
+
+  LaneOperations all() const;
+  void refuse(Refusal other);  // keeps the first refusal
+};
+
+constexpr bool is_row_op(hal::Opcode opcode) {
+  const hal::Family family = hal::family_of(opcode);
+  return family == hal::Family::kOnePass || family == hal::Family::kLayer;
+}
+// Checked, except for the checks of L1 itself.
+RowOp row_op_of(const hal::Descriptor& descriptor);
+
+// Converts P of the visible columns from FP16 (narrow_row) into a row of another type; zeros elsewhere.
+void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::Columns& columns,
+                       const arith::Half* p, unsigned char* row);
+
+// `operand`: host pointers of the descriptor's operands.
+void compute_row_op(const hal::Descriptor& descriptor, const std::array<unsigned char*, 4>& operand);
+
+}  // namespace attnvp

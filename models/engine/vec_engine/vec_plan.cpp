@@ -1,0 +1,198 @@
+#include "models/engine/vec_engine/vec_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/arith/softmax.h"
+#include "models/engine/row_mask.h"
+
+namespace attnvp {
+
+namespace {
+constexpr std::uint64_t kPasses = 3;  // maximum; exponential and sum; normalise
+
+// Cycles of the rows of a masked operation, by their visible columns.
+struct RowCycles {
+  std::uint64_t all = 0, last = 0;
+  template <typename Cycles>
+  RowCycles(const RowMask& mask, std::uint64_t rows, const Cycles& cycles) {
+    for (std::uint64_t row = 0; row < rows; ++row) all += last = cycles(mask.of(row).count());
+  }
+};
+}  // namespace
+
+// A row starts on the first lane; its last beat may leave lanes idle.
+std::uint64_t VecPlanner::row_cycles(std::uint64_t columns) const {
+  return (columns * config_.softmax_lane_cycles + config_.lanes - 1) / config_.lanes;
+}
+
+std::uint64_t VecPlanner::visible(const hal::Descriptor& d) {
+  const RowMask mask(d, d.operand[0].columns);
+  if (!mask.masked()) return std::uint64_t{d.rows} * d.operand[0].columns;
+  std::uint64_t sum = 0;
+  for (std::uint64_t row = 0; row < d.rows; ++row) sum += mask.of(row).count();
+  return sum;
+}
+
+Refusal VecPlanner::plan(const hal::Descriptor& d, Plan& plan) const {
+  if (Refusal refusal = check_opcode(d, hal::Unit::kVec); refusal.any()) return refusal;
+  return is_row_op(d.opcode) ? plan_row_op(d, plan) : plan_softmax(d, plan);
+}
+
+Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
+  const std::uint64_t rows = d.rows;
+  const std::uint64_t columns = d.operand[0].columns;
+  if (rows == 0 || columns == 0) {
+    return {FaultCode::kZeroSize, d.operand[0].address, fmt::format("softmax of {} x {}", rows, columns)};
+  }
+  if (columns > arith::kSoftmaxMaxLength) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("softmax of rows of {} elements; the sum is wide enough for {}", columns,
+                        arith::kSoftmaxMaxLength)};
+  }
+  Refusal refusal = check_operand(d, 0);
+  if (!refusal.any()) refusal = check_operand(d, 1);
+  if (!refusal.any()) refusal = check_rules(d);
+  if (refusal.any()) return refusal;
+  const std::uint64_t row_bytes = d.row_bytes(0), out_bytes = d.row_bytes(1);
+  Region in{d.operand[0].address, rows, row_bytes, d.operand[0].row_stride};
+  Region out{d.operand[1].address, rows, out_bytes, d.operand[1].row_stride};
+  out.write = true;
+  const bool in_place = in.address == out.address && (rows == 1 || in.row_stride == out.row_stride);
+  if (!in_place && overlap(in, out)) {
+    return {FaultCode::kOverlap, out.address,
+            fmt::format("softmax of {} x {}: source and destination must be the same or apart", rows, columns)};
+  }
+
+  const bool row_fits = 2 * row_bytes <= l0_share_bytes_;
+  const std::uint64_t reads = row_fits ? 1 : kPasses;
+  const auto part = [](Region region, std::uint64_t bytes) {
+    region.traffic_bytes = bytes;
+    return region;
+  };
+  // Masked elements are neither read nor computed; their zeros are written.
+  const RowMask mask(d, columns);
+  const RowCycles cycles(mask, mask.masked() ? rows : 0, [&](std::uint64_t n) { return row_cycles(n); });
+  const auto seen_bytes = [&](std::uint64_t row) { return mask.of(row).count() * sizeof(arith::Half); };
+  const std::uint64_t seen = visible(d) * sizeof(arith::Half);
+  plan.fill.add(part(in, seen_bytes(0)));
+  plan.last.pace_cycles = mask.masked() ? cycles.last : row_cycles(columns);
+  plan.body.pace_cycles = mask.masked() ? cycles.all - cycles.last : (rows - 1) * plan.last.pace_cycles;
+  const std::uint64_t again = row_fits ? 0 : seen_bytes(rows - 1) * (kPasses - 1);
+  plan.body.add(part(in, seen * reads - seen_bytes(0) - again));
+  const std::uint64_t leaves = (d.flags & hal::kForwarded) != 0 ? 0 : out_bytes;  // per row
+  plan.body.add(part(out, (rows - 1) * leaves));
+  if (!row_fits) plan.last.add(part(in, again));
+  plan.drain.add(part(out, leaves));
+
+  // L0: each pass reads and writes the row once if the row is held there.
+  const std::uint64_t working_set = row_fits ? 2 * row_bytes : l0_share_bytes_;
+  const std::uint64_t accesses = row_fits ? seen * kPasses : seen;
+  plan.l0.add({0, 1, working_set, 0, accesses, false});
+  plan.l0.add({0, 1, working_set, 0, accesses, true});
+  return {};
+}
+
+// Sub-tiles: as many whole rows as the lanes take at once, at least one.
+Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
+  const RowOp op = row_op_of(d);
+  if (op.refusal.any()) return op.refusal;
+  const auto over_lanes = [&](std::uint64_t lane_cycles) { return (lane_cycles + config_.lanes - 1) / config_.lanes; };
+  const std::uint64_t element_cycles = op.per_element.lane_cycles(config_),
+                      row_cycles = op.per_row.lane_cycles(config_);
+  const std::uint64_t sub_tile =
+      op.reduces ? 1 : std::min(op.rows, std::max<std::uint64_t>(config_.lanes / op.elements, 1));
+  const std::uint64_t last_rows = op.rows - (op.rows - 1) / sub_tile * sub_tile;
+  const auto cycles = [&](std::uint64_t rows) {
+    return op.reduces ? rows * over_lanes(op.elements * element_cycles) + over_lanes(rows * row_cycles)
+                      : over_lanes(rows * (op.elements * element_cycles + row_cycles));
+  };
+  plan.last.pace_cycles = cycles(last_rows);
+  plan.body.pace_cycles = cycles(op.rows) - std::min(cycles(op.rows), plan.last.pace_cycles);
+  const RowMask mask(d, op.elements);
+  const bool masked = op.reduces && mask.masked();
+  if (masked) {
+    const RowCycles of_rows(mask, op.rows, [&](std::uint64_t n) { return over_lanes(n * element_cycles); });
+    plan.last.pace_cycles = of_rows.last + over_lanes(row_cycles);
+    const std::uint64_t all = of_rows.all + over_lanes(op.rows * row_cycles);
+    plan.body.pace_cycles = all - std::min(all, plan.last.pace_cycles);
+  }
+  plan.after_previous = (d.flags & hal::kInOrder) != 0;
+
+  // A row that reduces is needed twice: in L0, or from L1 again.
+  std::uint64_t row_bytes = 0, kept_bytes = 0, in_bytes = 0, out_bytes = 0;
+  for (int i = 0; i < op.count; ++i) {
+    const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
+    if (!p.in_place) (p.kept ? kept_bytes : row_bytes) += p.region.row_bytes;
+  }
+  const bool fits = 2 * row_bytes + kept_bytes <= l0_share_bytes_;
+  const auto part = [](Region region, std::uint64_t rows, bool write, std::uint64_t times = 1) {
+    region.traffic_bytes = rows * region.row_bytes * times;
+    region.write = write;
+    return region;
+  };
+  for (int i = 0; i < op.count; ++i) {
+    const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
+    const bool whole = op.reduces && p.in && p.out;  // running maxima: one word per row, all at once
+    if (masked && i == 0) {                          // visible elements of S
+      const auto bytes = [&](std::uint64_t row) { return mask.of(row).count() * p.element_bytes; };
+      const auto seen = [&](std::uint64_t traffic) {
+        Region region = p.region;
+        region.traffic_bytes = traffic;
+        return region;
+      };
+      const std::uint64_t times = fits ? 1 : 2, again = fits ? 0 : bytes(op.rows - 1);
+      plan.fill.add(seen(bytes(0)));
+      plan.body.add(seen(op.visible * p.element_bytes * times - bytes(0) - again));
+      if (again > 0) plan.last.add(seen(again));
+      in_bytes += op.visible * p.element_bytes * times;
+    } else if (p.in && p.from_registers) {
+      in_bytes += op.rows * p.region.row_bytes;
+    } else if (p.kept) {  // once, or for every row if it does not fit
+      if (fits) plan.fill.add(part(p.region, 1, false));
+      if (!fits) plan.body.add(part(p.region, op.rows - 1, false));
+      if (!fits) plan.last.add(part(p.region, 1, false));
+      in_bytes += op.rows * p.region.row_bytes;
+    } else if (p.in) {
+      const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
+      plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
+      if (!whole) plan.body.add(part(p.region, op.rows - sub_tile, false, again));
+      if (again > 1) plan.last.add(part(p.region, 1, false));
+      in_bytes += op.rows * p.region.row_bytes * again;
+    }
+    if (p.out && p.to_registers) {
+      out_bytes += op.rows * p.region.row_bytes;
+    } else if (p.out) {
+      if (!whole) plan.body.add(part(p.region, op.rows - last_rows, true));
+      plan.drain.add(part(p.region, whole ? op.rows : last_rows, true));
+      out_bytes += op.rows * p.region.row_bytes;
+    }
+  }
+  const std::uint64_t working_set = fits ? 2 * row_bytes + kept_bytes : l0_share_bytes_;
+  plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, false});
+  plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, true});
+  return {};
+}
+
+VecWork& VecWork::operator+=(const VecWork& o) {
+  elements += o.elements;
+  lane_ops += o.lane_ops;
+  slots += o.slots;
+  rows += o.rows;
+  return *this;
+}
+
+VecWork VecPlanner::work(const hal::Descriptor& d) const {
+  VecWork work;
+  if (is_row_op(d.opcode)) {
+    work.rows = row_op_of(d).all();
+  } else {
+    work.elements = visible(d);
+    work.lane_ops = work.elements * config_.softmax_lane_cycles;
+    work.slots = d.rows * row_cycles(d.operand[0].columns) * config_.lanes;
+  }
+  return work;
+}
+
+}  // namespace attnvp

@@ -1,0 +1,60 @@
+// Arbiter of a banked memory in which each bank delivers one word per cycle (bank_state.h). Cycles are computed when a
+// later state is needed. moved() is always empty: finish() must be called again at the expected end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/memory/banked_scratchpad/bank_course.h"
+#include "models/memory/scratchpad/arbiter.h"
+
+namespace attnvp {
+
+class BankShare : public Arbiter {
+ public:
+  BankShare(const BankMap& map, std::uint32_t ports, std::uint64_t port_bytes, std::uint64_t base);
+
+  std::uint64_t alone_cycles(std::uint64_t bytes, std::uint64_t pace) const override;
+  std::size_t open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace,
+                   const Stream& stream) override;
+  void close(std::uint64_t now, std::size_t slot) override;
+  std::uint64_t finish(std::size_t slot, std::uint64_t now) override;
+  double remaining(std::size_t slot, std::uint64_t now) override;
+  double port_rate(std::uint32_t port) const override;
+  std::uint64_t bank_cycles(std::size_t slot) const override;
+  void reset() override;
+
+  std::uint64_t busiest_bank_words() const;
+  // Cycles in which a port waited for a bank, summed over ports.
+  std::uint64_t conflict_cycles() const { return conflict_cycles_; }
+
+ private:
+  struct Flow {
+    bool active = false;
+    std::uint32_t port = 0;
+    std::uint64_t bytes = 0;
+    std::shared_ptr<const StreamBeats> stream;
+    std::uint64_t left = 0;  // beats
+    std::uint64_t start = 0, pace_end = 0;
+    std::uint64_t ended = 0;  // cycle after the last beat
+    std::uint64_t held_before = 0;
+  };
+  struct Port {
+    std::uint32_t last = BankState::kNone;  // slot of the last beat
+    std::uint64_t held = 0;                 // cycles in which a beat waited
+  };
+
+  void advance(std::uint64_t now);
+
+  StreamCache streams_;
+  std::uint64_t port_bytes_;
+  std::vector<Flow> flows_;  // by slot
+  std::vector<Port> ports_;
+  BankCourse course_;      // of the open flows, up to now_
+  std::uint64_t now_ = 0;  // earlier cycles are computed
+  std::vector<std::uint64_t> bank_words_;
+  std::uint64_t conflict_cycles_ = 0;
+};
+
+}  // namespace attnvp

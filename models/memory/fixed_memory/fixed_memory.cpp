@@ -1,0 +1,76 @@
+#include "models/memory/fixed_memory/fixed_memory.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "models/interconnect/bus/payload.h"
+#include "models/sim/trace/activity.h"
+#include "models/sim/whole.h"
+
+namespace attnvp {
+
+namespace {
+enum Bus : std::uint64_t { kIdle, kRead, kWrite };
+const char* const kBusNames[] = {"idle", "read", "write", nullptr};
+}  // namespace
+
+FixedMemory::FixedMemory(sc_core::sc_module_name name, const ModuleContext& site, std::uint64_t bytes,
+                         const Timing& timing, const Energy& energy)
+    : Memory(name, site.context),
+      read_words{*this, "read_words", "16-bit words", "words read by DMA", {energy.component, "read", energy.optional}},
+      write_words{
+          *this, "write_words", "16-bit words", "words written by DMA", {energy.component, "write", energy.optional}},
+      bytes_(bytes),
+      contents_(site.base, bytes),
+      bytes_per_cycle_(timing.bytes_per_second / ctx_.clock.hertz()),
+      latency_cycles_(static_cast<std::uint64_t>(std::ceil(timing.latency_seconds * ctx_.clock.hertz() - 1e-6))),
+      duplex_(timing.duplex),
+      bus_(*this, "bus", kBusNames) {}
+
+void FixedMemory::reset() { lane_[0] = lane_[1] = {}; }
+
+// Shows a transaction on the bus. Times are annotated and lie ahead.
+void FixedMemory::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
+  const auto time = [this](std::uint64_t cycle) { return cycle * ctx_.clock.period_fs(); };
+  bus_.set_at(time(from), read ? kRead : kWrite);
+  rate_.set_real_at(time(from), bytes_per_cycle_);
+  bus_.set_at(time(until), kIdle);
+  rate_.set_real_at(time(until), 0);
+}
+
+bool FixedMemory::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                        const Response& /*response*/) {
+  if (!contents_.accepts(payload)) return true;
+  const std::uint64_t bytes = payload.get_data_length();
+  const std::uint64_t now = ctx_.clock.now();
+  BusUse& lane = lane_[duplex_ && payload.is_write() ? 1 : 0];
+  std::uint64_t from = lane.until;
+  const std::uint64_t arrival = now + ctx_.clock.ceil_cycles(delay) + (payload.is_read() ? latency_cycles_ : 0);
+  if (static_cast<double>(lane.busy_bytes) <=
+      (static_cast<double>(arrival) - static_cast<double>(lane.busy_from)) * bytes_per_cycle_) {
+    lane.busy_from = from = arrival;  // the bus was idle
+    lane.busy_bytes = 0;
+  }
+  lane.busy_bytes += bytes;
+  lane.all_bytes += bytes;
+  const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
+  busy_cycles.raise_to(whole_nearest(cycles(lane.all_bytes)));
+  const std::uint64_t until = lane.busy_from + whole_above(cycles(lane.busy_bytes) - 1e-6);
+  lane.until = until;
+  delay = ctx_.clock.cycles(until - now);
+  if (bus_.on()) show_bus(from, until, payload.is_read());
+
+  Counter& words = payload.is_read() ? read_words : write_words;
+  words.add_bytes(bytes);
+  if (Activity* const activity = activity_of(ctx_)) {  // bus times are not rounded to cycles
+    const auto time = [&](std::uint64_t moved) {
+      return static_cast<std::uint64_t>(std::llround((static_cast<double>(lane.busy_from) + cycles(moved)) *
+                                                     static_cast<double>(ctx_.clock.period_fs())));
+    };
+    activity->done(words, static_cast<double>(bytes) / 2, time(lane.busy_bytes - bytes), time(lane.busy_bytes));
+  }
+  contents_.serve(payload);
+  return true;
+}
+
+}  // namespace attnvp

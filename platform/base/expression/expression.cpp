@@ -1,0 +1,155 @@
+#include "platform/base/expression/expression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "platform/base/expression/parser.h"
+#include "platform/machine/words.h"
+
+namespace attnvp::expression {
+
+namespace {
+
+using O = Operation;
+
+double divided(double a, double b, Numbers numbers) {
+  if (numbers == Numbers::kReal) return a / b;
+  const double remainder = std::fmod(a, b);  // exact, so the quotient is exact
+  return (a - remainder) / b - (remainder < 0 ? 1 : 0);
+}
+
+double of_numbers(O operation, double a, double b, Numbers numbers) {
+  switch (operation) {
+    case O::kAdd:
+      return a + b;
+    case O::kSubtract:
+      return a - b;
+    case O::kMultiply:
+      return a * b;
+    case O::kDivide:
+      return divided(a, b, numbers);
+    case O::kRemainder:
+      return std::fmod(a, b);
+    case O::kMin:
+      return std::min(a, b);
+    default:
+      return std::max(a, b);
+  }
+}
+
+bool of_conditions(O operation, const Quantity& a, const Quantity& b) {
+  switch (operation) {
+    case O::kOr:
+      return std::get<bool>(a) || std::get<bool>(b);
+    case O::kAnd:
+      return std::get<bool>(a) && std::get<bool>(b);
+    case O::kEqual:
+      return a == b;
+    case O::kUnequal:
+      return a != b;
+    case O::kLess:
+      return a < b;
+    case O::kLessEqual:
+      return a <= b;
+    case O::kGreater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+Quantity of_one(O operation, const Quantity& a) {
+  switch (operation) {
+    case O::kNot:
+      return !std::get<bool>(a);
+    case O::kNegative:
+      return -std::get<double>(a);
+    case O::kFloor:
+      return std::floor(std::get<double>(a));
+    case O::kCeil:
+      return std::ceil(std::get<double>(a));
+    default:
+      return std::round(std::get<double>(a));
+  }
+}
+
+}  // namespace
+
+Quantity Expression::run(const Values& values) const {
+  std::vector<Quantity> stack;
+  for (const Instruction& step : program_.steps) {
+    const O operation = step.operation;
+    if (operation == O::kNumber) {
+      stack.emplace_back(step.number);
+    } else if (operation == O::kText) {
+      stack.emplace_back(program_.texts[step.text]);
+    } else if (operation == O::kName) {
+      stack.push_back(values(program_.texts[step.text]));
+    } else if (operation < O::kOr) {
+      stack.back() = of_one(operation, stack.back());
+    } else {
+      const Quantity b = std::move(stack.back());
+      stack.pop_back();
+      Quantity& a = stack.back();
+      if (operation < O::kAdd) {
+        a = of_conditions(operation, a, b);
+        continue;
+      }
+      const double x = std::get<double>(a), y = std::get<double>(b);
+      const bool divides = operation == O::kDivide || operation == O::kRemainder;
+      if (numbers_ == Numbers::kWhole && divides && y <= 0) {
+        refuse(text_, origin_, "it divides by a number that is not positive");
+      }
+      const double result = of_numbers(operation, x, y, numbers_);
+      if (numbers_ == Numbers::kWhole && std::abs(result) > kLargestWhole) {
+        refuse(text_, origin_, "its value is out of range");
+      }
+      a = result;
+    }
+  }
+  return std::move(stack.back());
+}
+
+Expression Expression::parse(std::string_view text, const Symbols& symbols, const config::Origin& origin,
+                             Numbers numbers) {
+  Expression e;
+  e.program_ = parse_program(text, symbols, origin, numbers);
+  e.text_ = text;
+  e.origin_ = origin;
+  e.numbers_ = numbers;
+  return e;
+}
+
+Expression Expression::condition(std::string_view text, const Symbols& symbols, const config::Origin& origin) {
+  Expression e = parse(text, symbols, origin);
+  if (e.type().kind != Kind::kCondition) {
+    refuse(text, origin, fmt::format("found {}, allowed is a condition such as l1.size <= 8 MiB", kind_text(e.type())));
+  }
+  return e;
+}
+
+Expression Expression::number(std::string_view text, const Symbols& symbols, const config::Origin& origin,
+                              Numbers numbers) {
+  Expression e = parse(text, symbols, origin, numbers);
+  if (e.type().kind != Kind::kNumber) {
+    refuse(text, origin, fmt::format("found {}, allowed is a number", kind_text(e.type())));
+  }
+  return e;
+}
+
+std::int64_t whole_number(std::string_view text, const std::map<std::string, std::int64_t>& variables,
+                          const config::Origin& origin) {
+  Symbols symbols;
+  for (const auto& [name, value] : variables) symbols[name] = {};
+  const Expression e = Expression::number(text, symbols, origin, Numbers::kWhole);
+  if (e.type().dimension != Dimension{}) {
+    refuse(text, origin, fmt::format("found {}, allowed is a plain number", kind_text(e.type())));
+  }
+  return static_cast<std::int64_t>(
+      e.value([&](const std::string& name) { return static_cast<double>(variables.at(name)); }));
+}
+
+}  // namespace attnvp::expression

@@ -1,0 +1,248 @@
+#include "platform/machine/energy/technology.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
+#include "platform/machine/energy/scaling.h"
+#include "platform/machine/schema.h"
+#include "platform/machine/units.h"
+#include "platform/machine/words.h"
+
+namespace attnvp::energy {
+
+namespace {
+
+using config::ConfigError;
+using config::Document;
+
+const std::vector<std::string> kNeeded = {"int16_add",      "fp16_add",
+                                          "fp32_add",       "fp16_multiply",
+                                          "fp32_multiply",  "exponential",
+                                          "division",       "register_read",
+                                          "register_write", "register_clock",
+                                          "sram",           "sram_leakage",
+                                          "wire",           "hop",
+                                          "instruction",    "burst",
+                                          "event",          "wake",
+                                          "logic_leakage",  "core",
+                                          "dma_channel",    "utilization",
+                                          "int32_add",      "int32_multiply",
+                                          "core_memory",    "division_steps",
+                                          "int8_multiply",  "bf16_multiply",
+                                          "fp8_multiply"};
+const std::vector<std::string> kDramTypes = {"lpddr4", "lpddr5", "ddr4",   "ddr5", "hbm2",
+                                             "hbm2e",  "hbm3",   "gddr6x", "gddr7"};
+constexpr const char* kCommands = " commands";  // suffix of a type's name
+
+const std::vector<std::string> kProvenances = {"published", "derived", "calibrated", "assumed"};
+
+const config::Schema<TechnologyConfig>& schema() {
+  static const config::Schema<TechnologyConfig> schema([] {
+    config::Keys<TechnologyConfig> keys;
+    TechnologyConfig::describe(keys);
+    return keys.all();
+  }());
+  return schema;
+}
+
+double number(const Document& document, const YAML::Node& node, const std::string& what) {
+  const std::string text = document.scalar(node, what);
+  try {
+    return config::parse_plain_real(text);
+  } catch (const ConfigError& problem) {
+    config::fail(document.origin(node), fmt::format("{}: {}", what, problem.what()));
+  }
+}
+
+}  // namespace
+
+struct Technology::List {
+  const char* name;                                             // in the file
+  const char* name_key;                                         // name of an entry
+  const char* suffix;                                           // distinguishes lists with the same names
+  std::vector<std::pair<std::string, std::string>> quantities;  // keys, and units if shown
+};
+
+double Technology::Entry::of(const char* key) const {
+  const auto found = values.find(key);
+  return found == values.end() ? 0 : found->second;
+}
+
+Figure Figure::operator+(const Figure& other) const {
+  const double sum = value + other.value;
+  if (sum <= 0) return {sum, low, high};
+  return {sum, (value * low + other.value * other.low) / sum, (value * high + other.value * other.high) / sum};
+}
+
+Technology::Technology(const std::string& path) {
+  const Document document = Document::load(path);
+  document.require_keys(document.root(), "the file", {"MODEL"});
+  const YAML::Node model = document.root()["MODEL"];
+  document.require_keys(model, "key 'MODEL'",
+                        {"version", "base", "keys", "figures", "dram", "dram_commands", "ert", "art", "components"});
+  if (const YAML::Node base = model["base"]) {
+    const std::string name = document.scalar(base, "key 'MODEL.base'");
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const std::string file = config::find_config(config::Folder::kEnergy, name, folder);
+    if (std::filesystem::equivalent(file, path)) config::fail(document.origin(base), "a model is its own base");
+    *this = of(file);
+  }
+  read_list(document, {"figures",
+                       "name",
+                       "",
+                       {{"pj", "pJ"},
+                        {"nm", ""},
+                        {"also_pj", ""},
+                        {"also_nm", ""},
+                        {"um2", "um2"},
+                        {"mw_per_mm2", "mW/mm2"},
+                        {"factor", "factor"},
+                        {"fp32_multiplies", "FP32 multiplications"},
+                        {"fp32_adds", ""}}});
+  read_list(document, {"dram", "type", "", {{"pj_per_bit", "pJ/bit"}, {"mw_per_gib", "mW/GiB"}}});
+  read_list(document, {"dram_commands",
+                       "type",
+                       kCommands,
+                       {{"activate_pj_per_kib", "pJ/KiB of a row"},
+                        {"read_pj_per_bit", "pJ/bit read"},
+                        {"write_pj_per_bit", "pJ/bit written"},
+                        {"read_io_pj_per_bit", "pJ/bit read, pins"},
+                        {"write_io_pj_per_bit", "pJ/bit written, pins"},
+                        {"refresh_pj_per_mib", "pJ/MiB refreshed"},
+                        {"closed_mw", "mW, banks closed"},
+                        {"open_mw", "mW, banks open"}}});
+  replace_by_tables(document, model, replaced_);
+  std::vector<std::string> needed = kNeeded;
+  for (const std::string& type : kDramTypes) needed.insert(needed.end(), {type, type + kCommands});
+  for (const std::string& name : needed) {
+    if (entries_.count(name) == 0) {
+      config::fail(document.origin(model), fmt::format("figure {} is missing", config::in_quotes(name)));
+    }
+  }
+  if (const YAML::Node keys = model["keys"]) {
+    document.require_map(keys, "key 'MODEL.keys'");
+    for (const auto& entry : keys) {
+      const std::string key = entry.first.as<std::string>();
+      const config::Setting setting{key, document.scalar(entry.second, fmt::format("key '{}'", key)),
+                                    document.origin(entry.second)};
+      TechnologyConfig checked;
+      schema().apply(checked, setting);
+      settings_.push_back(setting);
+    }
+  }
+}
+
+void Technology::read_list(const Document& document, const List& list) {
+  const YAML::Node figures = document.root()["MODEL"][list.name];
+  if (!figures) return;
+  document.require_list(figures, fmt::format("key 'MODEL.{}'", list.name));
+  std::vector<std::string> allowed = {list.name_key, "low", "high", "provenance", "source"};
+  for (const auto& [key, unit] : list.quantities) allowed.push_back(key);
+  std::set<std::string> given;
+  for (const YAML::Node& node : figures) {
+    document.require_keys(node, fmt::format("an entry of 'MODEL.{}'", list.name), allowed);
+    const auto text = [&](const char* key) {
+      if (!node[key]) {
+        config::fail(document.origin(node), fmt::format("an entry of 'MODEL.{}': key '{}' is missing", list.name, key));
+      }
+      return document.scalar(node[key], fmt::format("key '{}'", key));
+    };
+    const std::string name = text(list.name_key) + list.suffix, provenance = text("provenance"),
+                      source = text("source");
+    if (std::find(kProvenances.begin(), kProvenances.end(), provenance) == kProvenances.end()) {
+      config::fail(document.origin(node["provenance"]),
+                   fmt::format("{}: found provenance {}; allowed: {}", name, config::in_quotes(provenance),
+                               fmt::join(kProvenances, ", ")));
+    }
+    const auto value = [&](const char* key, double otherwise) {
+      return node[key] ? number(document, node[key], fmt::format("{}: key '{}'", name, key)) : otherwise;
+    };
+    Entry e;
+    for (const auto& [key, unit] : list.quantities) {
+      if (node[key]) e.values[key] = value(key.c_str(), 0);
+    }
+    e.low = value("low", 1), e.high = value("high", 1);
+    if (e.low > 1 || e.high < 1) {
+      config::fail(document.origin(node),
+                   fmt::format("{}: found a range of {:g} to {:g}; allowed is one around 1", name, e.low, e.high));
+    }
+    const auto check_node = [&](double nm) {
+      if (nm >= kSmallestNode && nm <= kLargestNode) return;
+      config::fail(document.origin(node), fmt::format("{}: found a node of {:g} nm; allowed is {:g} to {:g}", name, nm,
+                                                      kSmallestNode, kLargestNode));
+    };
+    if (e.of("pj") > 0 || e.of("um2") > 0) check_node(e.of("nm"));
+    if (e.of("also_pj") > 0) check_node(e.of("also_nm"));
+    if (!given.insert(name).second) {
+      config::fail(document.origin(node), fmt::format("figure {} is given twice", config::in_quotes(name)));
+    }
+    entries_[name] = e;
+    for (const auto& [key, unit] : list.quantities) {
+      const double v = e.of(key.c_str());
+      if (v > 0 && !unit.empty()) {
+        provenance_.push_back({name, unit, {v, e.low, e.high}, e.of("nm"), provenance, source});
+      }
+    }
+  }
+}
+
+TechnologyConfig Technology::keys(const TechnologyConfig& machine) const {
+  TechnologyConfig keys = machine;
+  for (const config::Setting& setting : settings_) schema().apply(keys, setting);
+  return keys;
+}
+
+const Technology& Technology::cmos() { return of(config::find_config(config::Folder::kEnergy, "cmos")); }
+
+const Technology& Technology::of(const std::string& path) {
+  static std::map<std::string, Technology> known;
+  const auto found = known.find(path);
+  return found != known.end() ? found->second : known.emplace(path, Technology(path)).first->second;
+}
+
+const Technology::Entry& Technology::entry(const std::string& name) const { return entries_.at(name); }
+
+Figure Technology::pj(const std::string& name, double nm, double volts) const {
+  const Entry& e = entry(name);
+  const double multiplies = e.of("fp32_multiplies"), adds = e.of("fp32_adds");
+  if (multiplies > 0 || adds > 0) {
+    const Figure parts = pj("fp32_multiply", nm, volts) * multiplies + pj("fp32_add", nm, volts) * adds;
+    return {parts.value, parts.low * e.low, parts.high * e.high};
+  }
+  const double at = e.of("nm"), also_pj = e.of("also_pj"), nominal = nominal_volts(nm);
+  double value = e.of("pj");
+  if (also_pj > 0) {
+    value *= std::pow(also_pj / value, std::log(at / nm) / std::log(at / e.of("also_nm")));
+  } else {
+    value *= energy_scale(at, nm);
+  }
+  return {value * energy_scale(nm, nominal, nm, volts), e.low, e.high};
+}
+
+double Technology::mm2(const std::string& name, double nm) const {
+  const Entry& e = entry(name);
+  return e.of("um2") * 1e-6 * area_scale(e.of("nm"), nm);
+}
+
+Figure Technology::factor(const std::string& name) const { return entry(name).figure("factor"); }
+Figure Technology::mw_per_mm2(const std::string& name) const { return entry(name).figure("mw_per_mm2"); }
+Figure Technology::dram_pj_per_bit(const std::string& type) const { return entry(type).figure("pj_per_bit"); }
+Figure Technology::dram_mw_per_gib(const std::string& type) const { return entry(type).figure("mw_per_gib"); }
+
+DramCommands Technology::dram_commands(const std::string& type) const {
+  const Entry& e = entry(type + kCommands);
+  return {e.figure("activate_pj_per_kib"), e.figure("read_pj_per_bit"),
+          e.figure("write_pj_per_bit"),    e.figure("read_io_pj_per_bit"),
+          e.figure("write_io_pj_per_bit"), e.figure("refresh_pj_per_mib"),
+          e.figure("closed_mw"),           e.figure("open_mw")};
+}
+
+}  // namespace attnvp::energy

@@ -1,0 +1,78 @@
+// Technology data of a model file (configs/energy/cmos.yaml): published values with source and range, scaled to a node
+// and a voltage.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/technology/config.h"
+#include "platform/machine/document.h"
+#include "platform/machine/energy/accelergy.h"
+
+namespace attnvp::energy {
+
+// A value with its range, as factors.
+struct Figure {
+  double value = 0, low = 1, high = 1;
+
+  Figure operator*(double factor) const { return {value * factor, low, high}; }
+  Figure operator+(const Figure& other) const;  // adds the ends of the ranges
+};
+
+// Command energies of a DRAM type.
+struct DramCommands {
+  Figure activate_pj_per_kib;                      // of the row, including precharge
+  Figure read_pj_per_bit, write_pj_per_bit;        // of a burst, within the device
+  Figure read_io_pj_per_bit, write_io_pj_per_bit;  // of a burst, on the pins
+  Figure refresh_pj_per_mib;                       // of a rank; refreshes all its banks
+  Figure closed_mw, open_mw;                       // of a rank, with all banks closed or some open
+};
+
+// Source of a value.
+struct Provenance {
+  std::string name, unit;
+  Figure figure;  // as in the file
+  double nm = 0;  // technology node; 0: none
+  std::string kind, source;
+};
+
+class Technology {
+ public:
+  // Throws config::ConfigError with file and line.
+  explicit Technology(const std::string& path);
+  // Default technology data, for areas of machines whose energies come from a table.
+  static const Technology& cmos();
+  // Cached by path.
+  static const Technology& of(const std::string& path);
+
+  // Throw std::out_of_range for a name that every model file must have.
+  Figure pj(const std::string& name, double nm, double volts) const;
+  double mm2(const std::string& name, double nm) const;
+  Figure factor(const std::string& name) const;
+  Figure mw_per_mm2(const std::string& name) const;
+  Figure dram_pj_per_bit(const std::string& type) const;
+  Figure dram_mw_per_gib(const std::string& type) const;
+  DramCommands dram_commands(const std::string& type) const;
+  std::vector<Provenance> provenance() const { return provenance_; }
+  const Replaced& replaced() const { return replaced_; }  // by Accelergy's tables
+  // The machine's keys, overridden by those in the file.
+  TechnologyConfig keys(const TechnologyConfig& machine) const;
+
+ private:
+  struct Entry {
+    std::map<std::string, double, std::less<>> values;  // by key
+    double low = 1, high = 1;
+    double of(const char* key) const;  // 0: not given
+    Figure figure(const char* key) const { return {of(key), low, high}; }
+  };
+  struct List;
+  void read_list(const config::Document& document, const List& list);
+  const Entry& entry(const std::string& name) const;
+  std::map<std::string, Entry> entries_;
+  std::vector<Provenance> provenance_;
+  Replaced replaced_;
+  std::vector<config::Setting> settings_;  // keys of the machine
+};
+
+}  // namespace attnvp::energy

@@ -1,0 +1,52 @@
+// Machine configuration: YAML files and "key=value" overrides to a checked MachineConfig.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/machine.h"
+#include "platform/machine/schema.h"
+
+namespace attnvp::config {
+
+// Table of all hardware keys, as declared by the models.
+const Schema<MachineConfig>& hardware_schema();
+// A hardware key, or a key of one core, "cores.1.mac.rows"; nullptr: unknown. apply_setting checks whether the machine
+// has that core.
+const Key<MachineConfig>* find_key(const std::string& path);
+// Paths of the keys of core `k`.
+std::vector<std::string> core_paths(std::uint32_t k);
+// Key that a kind `plugin:LIBRARY.so` sets in addition to the kind, "l1.library"; empty for other settings.
+std::string library_key(const Setting& setting);
+// Settings of a machine's file: `base`, its keys and those of single cores.
+std::vector<Setting> machine_settings(const Document& file);
+// All paths for which provenance can be stated (provenance.h).
+std::vector<std::string> paths_of(const std::vector<Setting>& settings);
+
+// Loads a name under configs/hardware or a path, applies the overrides in order ("l1.size=2 MiB"; the last of equal
+// keys wins) and calls check_machine. Throws ConfigError with file and line, or the option.
+// - Missing keys have the values of the `base:` (a name, or a path relative to the file), else the defaults.
+// - `name` is not inherited: default is the file's name without .yaml.
+// - A relative path under `energy` is relative to the file that contains it.
+MachineConfig load_hardware(const std::string& name_or_path, const std::vector<std::string>& overrides = {});
+
+// Sets one key; `dram.part` also sets the keys of the part's file. Checks key and range. Call finish_machine after the
+// last setting.
+void apply_setting(MachineConfig& machine, const Setting& setting);
+void apply_override(MachineConfig& machine, const std::string& assignment);  // "l1.size=2 MiB"
+
+// Derives values from other keys, then calls check_machine.
+void finish_machine(MachineConfig& machine, const Origin& origin);
+
+// Checks the range of every key, consistency of keys, and whether each kind can take its role. Messages begin with
+// `origin` (a file, an option).
+void check_machine(const MachineConfig& machine, const Origin& origin);
+
+// All keys with their values, in table order: YAML that load_hardware reads back to the same machine.
+std::string to_yaml(const MachineConfig& machine);
+// 16 hexadecimal digits; equal for machines with equal values of all keys.
+std::string machine_hash(const MachineConfig& machine);
+// Records hash and overrides for outputs (files::note).
+void note_machine(const MachineConfig& machine, const std::vector<std::string>& overrides);
+
+}  // namespace attnvp::config

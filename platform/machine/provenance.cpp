@@ -1,0 +1,138 @@
+#include "platform/machine/provenance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "platform/base/printable.h"
+#include "platform/machine/words.h"
+
+namespace attnvp::config {
+namespace {
+
+using Kind = Provenance::Kind;
+
+constexpr std::size_t kLongestStatement = 400;
+constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {{{"published", Kind::kPublished},
+                                                                 {"derived", Kind::kDerived},
+                                                                 {"calibrated", Kind::kCalibrated},
+                                                                 {"assumed", Kind::kAssumed}}};
+constexpr const char* kSection = "provenance";
+
+bool covers(std::string_view section, std::string_view path, char separator) {
+  if (section.empty() || section == path) return true;
+  return path.size() > section.size() && path.substr(0, section.size()) == section && path[section.size()] == separator;
+}
+
+// Splits "to what [CELL CELL]".
+void split_cells(Provenance& p, std::string_view text, const Origin& origin) {
+  const std::size_t open = text.find('[');
+  p.source = std::string(trimmed(text.substr(0, open)));
+  if (open == std::string_view::npos) return;
+  if (p.kind != Kind::kCalibrated) {
+    fail(origin, "only what is calibrated has cells in brackets, those that it was fitted to");
+  }
+  if (text.back() != ']') fail(origin, fmt::format("found {}; the cells end with ']'", in_quotes(text)));
+  std::string_view cells = text.substr(open + 1, text.size() - open - 2);
+  for (cells = trimmed(cells); !cells.empty(); cells = trimmed(cells)) {
+    const std::string_view cell = cells.substr(0, cells.find(' '));
+    const auto parts = 1 + std::count(cell.begin(), cell.end(), '/');
+    if (parts > 3 || cell.front() == '/' || cell.back() == '/' || cell.find("//") != std::string_view::npos) {
+      fail(origin, fmt::format("found the cell {}; allowed is TABLE, TABLE/ROW or TABLE/ROW/COLUMN", in_quotes(cell)));
+    }
+    p.cells.emplace_back(cell);
+    cells.remove_prefix(cell.size());
+  }
+  if (p.cells.empty()) fail(origin, "found no cell between brackets; allowed is TABLE/ROW/COLUMN");
+}
+
+}  // namespace
+
+std::string Provenance::text() const {
+  if (kind == Kind::kSet) return "set on the command line";
+  if (kind == Kind::kUnstated) return "not stated";
+  const auto* const known = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.second == kind; });
+  std::string out = known->first;
+  if (!source.empty()) out += (kind == Kind::kAssumed ? ", " : " ") + source;
+  if (!cells.empty()) out += fmt::format(" [{}]", fmt::join(cells, " "));
+  return out;
+}
+
+Provenance parse_provenance(std::string_view text, const Origin& origin) {
+  const std::string_view all = trimmed(text);
+  if (all.size() > kLongestStatement || !text::is_printable(std::string(all))) {
+    fail(origin, fmt::format("found {}; allowed are {} printable characters", in_quotes(all), kLongestStatement));
+  }
+  const std::string_view word = all.substr(0, all.find_first_of(" ,"));
+  const auto* const kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return word == k.first; });
+  if (kind == kKinds.end()) {
+    fail(origin, fmt::format("found {}; allowed is a statement that begins with published, derived, calibrated or "
+                             "assumed",
+                             in_quotes(all)));
+  }
+  Provenance p;
+  p.kind = kind->second;
+  const bool comma = all.size() > word.size() && all[word.size()] == ',';
+  split_cells(p, trimmed(all.substr(word.size() + (comma ? 1 : 0))), origin);
+  if (p.source.empty() && p.kind != Kind::kAssumed) {
+    const char* const what = p.kind == Kind::kPublished ? "where" : p.kind == Kind::kDerived ? "from what" : "to what";
+    fail(origin, fmt::format("found {} alone; allowed is {} followed by {}", in_quotes(all), kind->first, what));
+  }
+  return p;
+}
+
+Provenances read_provenance(const Document& document, const std::vector<std::string>& paths) {
+  Provenances statements;
+  document.require_map(document.root(), "the file");
+  YAML::Node node(YAML::NodeType::Undefined);
+  for (const auto& entry : document.root()) {
+    if (!entry.first.IsScalar() || entry.first.Scalar() != kSection) continue;
+    if (node.IsDefined()) {
+      fail(document.origin(entry.first),
+           fmt::format("key '{}' is given twice, first in line {}", kSection, document.origin(node).line));
+    }
+    node.reset(entry.second);
+  }
+  if (!node.IsDefined()) return statements;
+  const auto parse = [&](const YAML::Node& value, const std::string& what) {
+    const Origin at = document.origin(value);
+    return parse_provenance(document.scalar(value, what), {at.text() + ": " + what});
+  };
+  if (node.IsScalar()) {
+    statements.emplace("", parse(node, fmt::format("key '{}'", kSection)));
+    return statements;
+  }
+  document.require_keys(node, fmt::format("key '{}'", kSection), with_sections(paths));
+  for (const auto& entry : node) {
+    const std::string& path = entry.first.Scalar();
+    statements.emplace(path, parse(entry.second, fmt::format("{} of '{}'", kSection, path)));
+  }
+  return statements;
+}
+
+void take_statements(Provenances& of_keys, const Provenances& statements, const std::vector<std::string>& paths,
+                     const std::vector<std::string>& set_by_file) {
+  for (const std::string& path : set_by_file) {
+    if (path != "name") of_keys.insert_or_assign(path, Provenance{Kind::kUnstated, {}, {}});
+  }
+  // The map's order has a section before its keys, so the longest path is applied last.
+  for (const auto& [stated, provenance] : statements) {
+    if (std::find(paths.begin(), paths.end(), stated) != paths.end()) of_keys.insert_or_assign(stated, provenance);
+    for (const std::string& path : set_by_file) {
+      if (path != "name" && covers(stated, path, '.')) of_keys.insert_or_assign(path, provenance);
+    }
+  }
+}
+
+std::string calibrated_by(const Provenances& of_keys, std::string_view cell) {
+  for (const auto& [path, provenance] : of_keys) {
+    for (const std::string& fitted : provenance.cells) {
+      if (covers(fitted, cell, '/')) return path;
+    }
+  }
+  return {};
+}
+
+}  // namespace attnvp::config

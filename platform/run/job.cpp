@@ -1,0 +1,212 @@
+#include "platform/run/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "models/memory/storage/host_memory.h"
+#include "platform/machine/energy/machine_model.h"
+#include "platform/machine/error.h"
+#include "platform/machine/units.h"
+#include "platform/run/attached.h"
+#include "platform/run/control/firmware_watch.h"
+#include "platform/run/elaborated.h"
+#include "platform/run/golden/random_tensors.h"
+#include "platform/run/operations.h"
+#include "platform/run/placed.h"
+#include "platform/run/platform.h"
+#include "platform/trace/session.h"
+
+namespace attnvp::job {
+
+namespace {
+
+std::uint64_t query_bytes(const workload::Attention& n) { return n.query_elements() * sizeof(arith::Half); }
+std::uint64_t key_bytes(const workload::Attention& n) { return n.key_elements() * sizeof(arith::Half); }
+std::uint64_t value_bytes(const workload::Attention& n) { return n.value_elements() * sizeof(arith::Half); }
+
+Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& table) {
+  const energy::MachineModel model(machine, energy::technology_of(table));
+  Floorplan plan;
+  for (const energy::Part& part : model.parts()) {
+    const double mm2 = part.area_mm2 * static_cast<double>(part.count);
+    const auto known = std::find_if(plan.parts.begin(), plan.parts.end(),
+                                    [&](const auto& other) { return other.first == part.module; });
+    if (known == plan.parts.end()) {
+      plan.parts.emplace_back(part.module, mm2);
+    } else {  // of another core
+      known->second += mm2;
+    }
+  }
+  plan.spare_mm2 = model.spare_mm2();
+  return plan;
+}
+
+// Requests that share a page get the values of the first of them. `rows`: K or V of all batches, head after head.
+void share_pages(const workload::Attention& n, std::size_t columns, std::vector<arith::Half>& rows) {
+  struct PageOwner {
+    std::size_t start, tokens;  // start of a batch's first head, in elements; tokens of the batch
+    std::uint32_t token;        // first token of the page
+  };
+  std::vector<std::optional<PageOwner>> owners(n.pages());
+  const std::vector<std::uint32_t> table = n.page_table();
+  std::size_t start = 0, entry = 0;
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    const std::size_t tokens = n.context(b);
+    for (std::uint32_t token = 0; token < tokens; token += n.page, ++entry) {
+      std::optional<PageOwner>& owner = owners.at(table[entry]);
+      if (!owner) {
+        owner = {start, tokens, token};
+        continue;
+      }
+      const std::size_t some = std::min<std::size_t>(n.page, tokens - token);
+      for (std::size_t head = 0; head < n.heads_of_kv(); ++head) {
+        const auto from = static_cast<std::ptrdiff_t>(owner->start + (head * owner->tokens + owner->token) * columns);
+        const auto to = static_cast<std::ptrdiff_t>(start + (head * tokens + token) * columns);
+        std::copy_n(rows.begin() + from, some * columns, rows.begin() + to);
+      }
+    }
+    start += tokens * n.heads_of_kv() * columns;
+  }
+}
+
+}  // namespace
+
+AttentionShape shape_of(const workload::Attention& n) {
+  const workload::Attention f = n.folded();
+  AttentionShape shape{f.batch,
+                       f.heads,
+                       f.seq_q,
+                       f.seq_kv,
+                       f.emb,
+                       f.mask,
+                       f.scale,
+                       f.softmax,
+                       f.type,
+                       f.out,
+                       static_cast<double>(f.soft_cap),
+                       f.value_emb};
+  shape.blocks = n.block_mask();
+  shape.valid.assign(n.valid.begin(), n.valid.end());
+  if (n.bias != workload::Bias::kNone) {
+    shape.bias = [&n](std::uint32_t head, std::uint32_t query, std::uint32_t key) {
+      return workload::bias_of(n, head, query, key);
+    };
+  }
+  return shape;
+}
+
+Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
+    : energy_(energy::resolved(std::move(energy), machine)),
+      floorplan_(floorplan_of(machine, energy_)),
+      elaborated_(std::in_place, machine, full_data) {}
+
+Runner::~Runner() = default;
+Platform& Runner::platform() { return elaborated_->platform(); }
+
+RunResult Runner::run(const workload::Workload& network, const Schedule& schedule, const Tensors* tensors,
+                      const RunOptions& options) {
+  std::optional<Elaborated::Current> current(std::in_place, *elaborated_);
+  platform().context().cycle_limit.set_for_job(ideal_cycles(network, platform().machine()), options.most_cycles);
+  check_complete(schedule);
+  const bool fresh = sc_core::sc_time_stamp() == sc_core::SC_ZERO_TIME;
+  const auto time_has_run_out = [this]() -> bool& { return platform().context().event_queue.time_has_run_out; };
+  time_has_run_out() = false;
+  try {
+    RunResult result = run_once(network, schedule, tensors, options);
+    if (!time_has_run_out()) return result;
+  } catch (const RunError&) {
+    if (!time_has_run_out()) throw;
+  }
+  if (fresh) {
+    const Clock& clock = platform().context().clock;
+    throw RunError(
+        fmt::format("{} on {} with {}: it takes more than 2^64 fs of simulated time, which are {} cycles at {}; a "
+                    "faster clock or a "
+                    "smaller layer is needed",
+                    network.name(), platform().machine().name, schedule.text, clock.most_cycles(),
+                    config::format_real(config::Unit::kFrequency, clock.hertz())));
+  }
+  // The elapsed time belongs to the earlier jobs.
+  const MachineConfig machine = platform().machine();
+  const bool full = platform().context().full_data;
+  current.reset();
+  elaborated_.reset();
+  elaborated_.emplace(machine, full);
+  return run(network, schedule, tensors, options);
+}
+
+RunResult Runner::run_once(const workload::Workload& network, const Schedule& schedule, const Tensors* tensors,
+                           const RunOptions& options) {
+  Platform& p = platform();
+  const Placed placed(p, {}, p.machine(), network, schedule, tensors);
+  placed.tag();
+  RunResult result;
+  result.network = network;
+  result.schedule = schedule;
+  const auto events = [&p] { return sc_core::sc_delta_count() + p.context().event_queue.events_done(); };
+  const std::uint64_t before = events();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    const Tracing tracing(options.trace, p, for_type(energy_, network.type()));
+    const Watching watching(options.watch, p);
+    result.cycles = p.run();
+  } catch (const sc_core::sc_report& e) {  // exception in a process
+    throw RunError(fmt::format("{}: {} (cycle {})", placed.what(), e.get_msg(), p.context().clock.now()));
+  }
+  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.events = events() - before;
+
+  check_ended(p, placed.what());
+  placed.read_answers(result);
+  collect(result);
+  placed.read_output(result, options.check_golden);
+  return result;
+}
+
+void Runner::collect(RunResult& result) {
+  Platform& p = platform();
+  result.frequency_hz = p.machine().clock_hz;
+  result.counters =
+      read_counters(p.modules(), for_type(energy_, result.network.type()), p.machine().technology, result.cycles);
+  result.floorplan = floorplan_;
+  result.tdp_watts = p.machine().technology.tdp_watts;
+  const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
+  const auto share = [&](const char* module, std::uint32_t instances) {
+    return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
+  };
+  const MachineConfig& m = p.machine();
+  const std::uint32_t cores = m.clusters * m.cores;
+  result.peak.macs_per_cycle = static_cast<std::uint64_t>(m.macs_per_cycle());
+  result.peak.vec_lanes = static_cast<std::uint64_t>(m.vec_lanes());
+  result.peak.l1_bytes = m.clusters * m.l1.size_bytes;
+  result.peak.dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
+  const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
+  const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
+  result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.unit_times = unit_times(p, result.cycles);
+  result.bound = bound_of(result, m);
+  result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
+}
+
+Tensors random_tensors(const workload::Workload& workload, std::uint64_t seed) {
+  if (!workload.is_attention()) return random_operands(workload, seed);
+  const workload::Attention& network = workload.attention();
+  const std::uint64_t bytes = query_bytes(network) + key_bytes(network) + value_bytes(network);
+  const host_memory::Share briefly(fmt::format("the random tensors of {}", network.name), bytes);
+  AttentionShape shape = shape_of(network);
+  if (network.ragged()) {  // one batch of one head with all queries and keys
+    shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};
+    shape.value_width = network.value_emb;
+  }
+  AttentionTensors t = random_attention(shape, seed, kScoreSpread / network.scale);
+  if (network.shares_pages()) {
+    share_pages(network, network.emb, t.k);
+    share_pages(network, network.values(), t.v);
+  }
+  return {std::move(t.q), std::move(t.k), std::move(t.v)};
+}
+
+}  // namespace attnvp::job

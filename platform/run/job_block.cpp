@@ -1,0 +1,354 @@
+// Job block for firmware, with the checks of its contents.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "models/arith/number.h"
+#include "platform/machine/error.h"
+#include "platform/run/operations.h"
+#include "platform/run/schedule.h"
+#include "platform/schedule/bound.h"
+#include "platform/schedule/programs.h"
+#include "platform/workload/workload.h"
+
+namespace attnvp::job {
+
+namespace {
+
+constexpr std::uint64_t kAlignment = 4096;
+
+std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::uint64_t score_bytes(const workload::Workload& w) {
+  const workload::Extents e = w.extents();
+  return std::uint64_t{e.batch} * e.heads * e.seq_q * e.seq_kv * sizeof(arith::Half);
+}
+
+std::string dataflows_with(firmware::Trait trait, const schedule::FirmwareImage& firmware) {
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
+    if (d->is(trait)) names.emplace_back(d->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_extents(const schedule::Job& job, const firmware::Dataflow& dataflow) {
+  for (int i = 0; dataflow.parameters[i] != nullptr; ++i) {
+    const firmware::Parameter& p = *dataflow.parameters[i];
+    const std::uint32_t value = job.block.parameter[i], most = schedule::largest(p, job);
+    if (value == hal::kWord || p.extent == firmware::Extent::kBlocks || value <= most) continue;
+    throw TilingError(fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
+  }
+}
+
+unsigned step_traits(const workload::Workload& n) {
+  if (n.is_attention()) return 0;
+  return firmware::kOneStep | (takes_row_step(n) ? firmware::kRowStep : 0U);
+}
+
+// A layer's step needs the dataflow of that step; attention needs any other dataflow.
+void check_step(const workload::Workload& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
+  const bool one_step = !n.is_attention();
+  const unsigned traits = dataflow.traits & (firmware::kOneStep | firmware::kRowStep);
+  if (traits == step_traits(n) && (!one_step || n.has_softmax() != dataflow.is(firmware::kChain))) return;
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* d : dataflows_for(n, *schedule.firmware)) names.emplace_back(d->name);
+  throw config::ConfigError(fmt::format("{} with {}: {}; allowed: {}", n.name(), schedule.text,
+                                        one_step ? "that is one step of a layer, which the dataflow does not make"
+                                                 : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
+                                                   "or softmax:4096x512, no attention",
+                                        fmt::join(names, ", ")));
+}
+
+// Refuses cores of different speeds for dataflows that do not distribute work by speed.
+void check_heterogeneous(const workload::Workload& n, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = schedule.declaration();
+  if (!dataflow.is(firmware::kHeterogeneousCores)) {
+    throw config::ConfigError(fmt::format(
+        "{} with {}: the machine's cores are not alike, and that dataflow deals equal work to all; allowed: {}",
+        n.name(), schedule.text, dataflows_with(firmware::kHeterogeneousCores, *schedule.firmware)));
+  }
+  for (std::size_t i = 0; i < schedule.options.size() && dataflow.options != nullptr; ++i) {
+    const std::string option = dataflow.options[i].name;
+    if (schedule.options[i] == 0 || (option != "grid" && option != "share")) continue;
+    throw config::ConfigError(fmt::format("{} with {}: the machine's cores are not alike; allowed is {}={}", n.name(),
+                                          schedule.text, option, dataflow.options[i].values[0]));
+  }
+}
+
+template <typename Words>
+void add_table(schedule::Job& made, std::uint64_t address, const Words& words, std::uint32_t flag) {
+  schedule::Job::Table& table = made.tables.emplace_back();
+  table.address = address;
+  table.words.resize(sizeof words / sizeof(std::uint32_t));
+  std::memcpy(table.words.data(), &words, sizeof words);
+  made.block.flags |= flag;
+}
+
+// Adds block mask, padding and bias.
+void add_places(schedule::Job& made, const workload::Attention& n) {
+  const auto add = [&](std::uint32_t flag, std::uint64_t address, std::vector<std::uint32_t> words) {
+    made.block.flags |= flag;
+    if (words.size() % 2 != 0) words.push_back(0);  // firmware reads 8-byte words
+    made.tables.push_back({address, std::move(words)});
+  };
+  if (n.mask.block != 0) add(hal::kMapped, hal::kMapAddress, n.map);
+  if (n.mask.is_padded()) add(hal::kPadded, hal::kContextsAddress, n.valid);
+  if (n.bias == workload::Bias::kNone || n.bias == workload::Bias::kTensor) return;
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t head = 0; head < n.heads; ++head) {
+    if (n.bias == workload::Bias::kAlibi) {
+      const float slope = workload::alibi_slope(head, n.heads);
+      words.emplace_back();
+      std::memcpy(&words.back(), &slope, sizeof slope);
+      continue;
+    }
+    for (std::uint32_t i = 0; i < hal::kBuckets; i += 2) {
+      words.push_back(workload::relative_bias(head, i) | std::uint32_t{workload::relative_bias(head, i + 1)} << 16);
+    }
+  }
+  add(n.bias == workload::Bias::kAlibi ? hal::kSlopedJob : hal::kBucketedJob, hal::kBiasAddress, std::move(words));
+}
+
+}  // namespace
+
+std::vector<const firmware::Dataflow*> dataflows_for(const workload::Workload& n,
+                                                     const schedule::FirmwareImage& firmware) {
+  return firmware.dataflows_for(n.has_softmax(), step_traits(n));
+}
+
+TensorBytes tensor_bytes(const workload::Workload& w) {
+  const std::uint64_t bytes = hal::element_bytes(w.type());
+  if (!w.is_attention()) {
+    const Operands elements = operands_of(w);
+    return {elements.q * bytes, elements.k * bytes, elements.v * bytes, 0};
+  }
+  const workload::Attention& n = w.attention();
+  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * n.folded().heads;  // rows
+  const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
+  return {n.query_elements() * bytes, key_rows * n.emb * bytes, key_rows * n.values() * bytes,
+          n.output_elements() * hal::element_bytes(n.out)};
+}
+
+namespace {
+
+// Element types, and scales as long as there are no data.
+void add_types(schedule::Job& made, const workload::Workload& w, const Schedule& schedule) {
+  made.types.operand = w.type();
+  made.types.out = w.out();
+  if (w.is_typed()) made.block.flags |= hal::kTyped;
+  const bool one_pass = has(schedule, firmware::kOnePass);
+  if (w.type() == hal::ElementType::kInt8) {
+    const std::uint64_t heads = std::uint64_t{made.block.layer.batch} * made.block.layer.heads;
+    if (heads > hal::kMostScales) {
+      throw config::ConfigError(fmt::format("{}: INT8 has scales for each of its {} heads of K and V; allowed are {}",
+                                            w.name(), heads, hal::kMostScales));
+    }
+    made.types.per_head = 1;
+    made.scales.assign(heads, {hal::kUnitScale, hal::kUnitScale});
+  } else if (arith::is_relative(w.type()) && one_pass) {
+    const float scale = 1 / arith::kept_one(w.type());
+    std::memcpy(&made.types.value_scale, &scale, sizeof scale);
+  }
+}
+
+// Attention beyond shape and types: masks, pages, contexts, blocks that share a scale.
+void add_rules(schedule::Job& made, const workload::Attention& n, const Schedule& schedule) {
+  hal::JobBlock& job = made.block;
+  job.layer.ragged = !n.requests.empty() ? 2 : n.ragged() ? 1 : 0;
+  made.rules.mask = n.mask;
+  std::memcpy(&made.rules.scale, &n.scale, sizeof n.scale);
+  std::memcpy(&made.types.cap, &n.soft_cap, sizeof n.soft_cap);
+  made.types.value_emb = n.value_emb;
+  if (n.beyond_fp16()) job.flags |= hal::kTyped;
+  if (n.scale_block > 0) {
+    made.types.per_head = 0;
+    made.scales.clear();
+    while (1U << made.types.scale_block < n.scale_block) ++made.types.scale_block;
+    const float scale = has(schedule, firmware::kOnePass) ? 1 / arith::kept_one(n.type) : 1;
+    std::memcpy(&made.types.value_scale, &scale, sizeof scale);
+    made.tables.push_back({hal::kScalesAddress, std::vector<std::uint32_t>(n.block_scales(), hal::kUnitScale)});
+  }
+  add_places(made, n);
+  const std::uint32_t group = n.folded().group();
+  made.rules.group = static_cast<std::uint16_t>(group);
+  made.rules.page = static_cast<std::uint16_t>(n.page);
+  made.pages = n.page_table();
+  if (n.mask.any() || n.scale != 1 || job.layer.ragged == 2 || n.page > 0 || n.bias != workload::Bias::kNone ||
+      group > 1) {
+    job.flags |= hal::kRuled;
+  }
+  made.contexts = n.contexts;
+  if (n.requests.empty()) return;
+  made.contexts.clear();
+  for (const workload::Request& r : n.requests) made.contexts.insert(made.contexts.end(), {r.new_tokens, r.tokens()});
+}
+
+// Refuses layers that the dataflow does not support.
+void check_dataflow(const workload::Workload& w, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = schedule.declaration();
+  check_step(w, schedule, dataflow);
+  if (!w.has_softmax() && !dataflow.is(firmware::kChain)) {
+    throw config::ConfigError(
+        fmt::format("{} with {}: the dataflow needs a layer with softmax; "
+                    "allowed: {}",
+                    w.name(), schedule.text, dataflows_with(firmware::kChain, *schedule.firmware)));
+  }
+  if (w.has_softmax() && dataflow.is(firmware::kOnlyChain)) {
+    throw config::ConfigError(
+        fmt::format("{} with {}: that dataflow takes layers with softmax=none only", w.name(), schedule.text));
+  }
+}
+
+void check_cache(const workload::Attention& n, const schedule::Job& made, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = schedule.declaration();
+  if (n.ragged() && !dataflow.is(firmware::kRagged)) {
+    throw config::ConfigError(fmt::format(
+        "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
+        n.name, schedule.text, dataflows_with(firmware::kRagged, *schedule.firmware)));
+  }
+  if (n.page > 0 && !dataflow.is(firmware::kRagged)) {
+    throw config::ConfigError(fmt::format("{} with {}: that dataflow takes no cache of pages; allowed: {}", n.name,
+                                          schedule.text, dataflows_with(firmware::kRagged, *schedule.firmware)));
+  }
+  if (std::any_of(made.pages.begin(), made.pages.end(), [&](std::uint32_t page) { return page >= n.pages(); })) {
+    throw config::ConfigError(fmt::format("{}: its cache has {} pages of {} tokens; the batches need {}", n.name,
+                                          n.pages(), n.page, made.pages.size()));
+  }
+  if (made.pages.size() > hal::kMostPages) {
+    throw config::ConfigError(
+        fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(), hal::kMostPages));
+  }
+}
+
+// Allocator of tensors in DRAM: consecutive, page-aligned.
+struct Dram {
+  std::uint64_t next = hal::kTensorsAddress;
+  std::uint64_t place(std::uint64_t bytes) {
+    const std::uint64_t here = next;
+    next = aligned(next + bytes);
+    return here;
+  }
+};
+
+// K and V of new tokens are separate until firmware appends them to the cache.
+void add_operation(schedule::Job& made, Dram& dram, const workload::Attention& n, const Schedule& schedule) {
+  add_rules(made, n, schedule);
+  hal::Layer& l = made.block.layer;
+  const TensorBytes tensors = tensor_bytes(n);
+  l.q = dram.place(tensors.q);
+  if (n.bias == workload::Bias::kTensor) {
+    add_table(made, hal::kBiasAddress, hal::Addends{dram.place(score_bytes(n))}, hal::kAddedJob);
+  }
+  if (n.append) {
+    const std::uint64_t bytes = hal::element_bytes(n.type);
+    hal::Append from{};
+    from.k = dram.place(n.appended_rows() * n.emb * bytes);
+    from.v = dram.place(n.appended_rows() * n.values() * bytes);
+    from.first = n.mask.history;
+    from.tokens = n.requests.empty() ? n.seq_q : 0;
+    add_table(made, hal::kAppendAddress, from, hal::kAppends);
+  }
+  l.k = dram.place(tensors.k);
+  l.v = dram.place(tensors.v);
+  l.o = dram.place(tensors.o);
+}
+
+void place_operands(schedule::Job& made, Dram& dram, const workload::Workload& operation) {
+  hal::Layer& l = made.block.layer;
+  const TensorBytes operands = tensor_bytes(operation);
+  l.q = dram.place(operands.q);
+  l.k = dram.place(operands.k);
+  l.v = dram.place(operands.v);
+  l.o = dram.next;  // the result overwrites the scores
+}
+
+void add_operation(schedule::Job& made, Dram& dram, const workload::Gemm& g, const Schedule& /*schedule*/) {
+  place_operands(made, dram, g);
+}
+
+void add_operation(schedule::Job& made, Dram& dram, const workload::RowOperation& r, const Schedule& /*schedule*/) {
+  place_operands(made, dram, r);
+  if (!takes_row_step(r)) return;
+  hal::RowStep what{};
+  what.opcode = r.opcode;
+  what.function = r.function;
+  what.gated = r.is_gated ? 1 : 0;
+  what.centred = r.norm == workload::Norm::kLayerNorm ? 1 : 0;
+  std::memcpy(&what.epsilon, &workload::kNormEpsilon, sizeof what.epsilon);
+  add_table(made, hal::kRowStepAddress, what, 0);
+}
+
+void add_stage(schedule::Job& made, const MachineConfig& machine) {
+  constexpr std::uint64_t kAligned = 64;
+  const std::uint64_t bytes = machine.l2.size_bytes / machine.clusters / kAligned * kAligned;
+  if (machine.l2.staging) add_table(made, hal::kStageAddress, hal::Stage{hal::kL2Base, bytes}, hal::kStaged);
+}
+
+// Places scores that the dataflow keeps in DRAM; the rest of DRAM is scratch.
+void place_scores(schedule::Job& made, Dram& dram, const MachineConfig& machine, const workload::Workload& w,
+                  const Schedule& schedule) {
+  const std::uint32_t scores = schedule.declaration().scores;
+  if (scores == hal::kScoresCAndP) made.block.layer.c = dram.place(score_bytes(w));
+  if (scores != hal::kScoresOnChip) made.block.layer.p = dram.place(score_bytes(w));
+  if (w.is_attention()) check_cache(w.attention(), made, schedule);
+  const std::uint64_t end = hal::kDramBase + machine.dram.size_bytes;
+  if (dram.next > end) {
+    throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes",
+                                          w.name(), schedule.text, dram.next - hal::kDramBase, end - hal::kDramBase));
+  }
+  made.scratch = {dram.next, end - dram.next};
+}
+
+hal::JobBlock block_of(const MachineConfig& machine, const workload::Workload& w, const Schedule& schedule) {
+  hal::JobBlock job{};
+  job.magic = hal::kJobMagic;
+  job.bytes = sizeof job;
+  std::strncpy(job.dataflow, schedule.dataflow.c_str(), hal::kNameBytes - 1);
+  for (std::size_t i = 0; i < schedule.options.size() && i < hal::kMaxOptions; ++i) {
+    job.option[i] = schedule.options[i];
+  }
+  job.machine = machine_info(machine, w);
+  const workload::Extents e = w.folded().extents();
+  job.layer.batch = e.batch;
+  job.layer.heads = e.heads;
+  job.layer.seq_q = e.seq_q;
+  job.layer.seq_kv = e.seq_kv;
+  job.layer.emb = e.emb;
+  if (!w.has_softmax()) job.flags |= hal::kPlain;
+  return job;
+}
+
+}  // namespace
+
+schedule::Job make_job(const MachineConfig& machine, const workload::Workload& w, const Schedule& schedule) {
+  schedule::Job made;
+  made.image = schedule.firmware;
+  made.firmware = schedule::untimed(*schedule.firmware, machine);
+  made.block = block_of(machine, w, schedule);
+  add_types(made, w, schedule);
+  workload::refuse_scope(w);
+  check_dataflow(w, schedule);
+  Dram dram;
+  std::visit([&](const auto& operation) { add_operation(made, dram, operation, schedule); }, w.operation);
+  add_stage(made, machine);
+  place_scores(made, dram, machine, w, schedule);
+  const std::vector<std::uint32_t> words = words_of(schedule.tiling, schedule.declaration());
+  std::copy(words.begin(), words.end(), made.block.parameter);
+  const double dram_cycles = schedule::layer_demand(made, machine).bus / std::max(made.scores(), 1.0);
+  if (const auto cores = heterogeneous_cores(machine, w, dram_cycles)) {
+    check_heterogeneous(w, schedule);
+    add_table(made, hal::kCoresAddress, *cores, hal::kHeterogeneous);
+  }
+  check_extents(made, schedule.declaration());
+  return made;
+}
+
+std::uint64_t result_bytes(const workload::Workload& n, const Schedule& schedule) {
+  const bool whole = !schedule.declaration().is(firmware::kOneStep);
+  return whole ? n.attention().query_elements() * sizeof(arith::Half) : 0;
+}
+
+}  // namespace attnvp::job

@@ -1,0 +1,250 @@
+#include "platform/run/operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "models/arith/layer.h"
+#include "models/arith/number.h"
+#include "models/arith/softmax.h"
+#include "platform/run/golden/golden_kernels.h"
+#include "platform/run/golden/random_tensors.h"
+#include "platform/workload/workload.h"
+
+namespace attnvp::job {
+
+namespace {
+
+constexpr std::size_t kRowsAtATime = 64;
+
+std::vector<double> wide(const arith::Half* data, std::size_t n) {
+  std::vector<double> all(n);
+  for (std::size_t i = 0; i < n; ++i) all[i] = arith::float_from_half(data[i]);
+  return all;
+}
+
+GoldenResult check_product(const workload::Gemm& n, const Tensors& t, const std::vector<arith::Half>& c,
+                           double factor) {
+  const bool bf16 = n.out() == hal::ElementType::kBf16;  // rounded to BF16, then to the host's FP16
+  const arith::Rounding loss = arith::rounding_of(n.out());
+  const double relative = loss.relative + (bf16 ? kH : 0), least = loss.least + (bf16 ? kHalfTiny : 0);
+  const std::size_t rows = n.rows, columns = n.columns, depth = n.depth;
+  Panels<double> k(depth, columns);
+  std::vector<double> k_norm(columns);
+  for (std::size_t j = 0; j < columns; ++j) {
+    double square = 0;
+    for (std::size_t d = 0; d < depth; ++d) {
+      const double x = arith::float_from_half(t.k[j * depth + d]);
+      k.at(d, j) = x;
+      square += x * x;
+    }
+    k_norm[j] = std::sqrt(square);
+  }
+  Comparison all;
+  std::vector<double> sums(kRowsAtATime * k.columns());
+  for (std::size_t first = 0; first < rows; first += kRowsAtATime) {
+    const std::size_t here = std::min(kRowsAtATime, rows - first);
+    const std::vector<double> q = wide(t.q.data() + first * depth, here * depth);
+    multiply(q.data(), here, depth, k, sums.data());
+    for (std::size_t i = 0; i < here; ++i) {
+      double square = 0;
+      for (std::size_t d = 0; d < depth; ++d) square += q[i * depth + d] * q[i * depth + d];
+      all.begin_row(0, 0, first + i);
+      const double unit = 1.01 * static_cast<double>(depth) * kU * std::sqrt(square);
+      for (std::size_t j = 0; j < columns; ++j) {
+        const double expected = factor * sums[i * k.columns() + j];
+        const double added = factor * unit * k_norm[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0);
+        const double tolerance = added + relative * (std::abs(expected) + added) + least;
+        all.compare(j, expected, tolerance, c[(first + i) * columns + j]);
+      }
+    }
+  }
+  return all.result();
+}
+
+GoldenResult check_softmax(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& p) {
+  const std::size_t columns = n.columns;
+  Comparison all;
+  for (std::size_t i = 0; i < n.rows; ++i) {
+    all.begin_row(0, 0, i);
+    std::vector<double> row = wide(t.q.data() + i * columns, columns);
+    const double most = *std::max_element(row.begin(), row.end());
+    double sum = 0;
+    for (double& x : row) sum += x = std::exp(x - most);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double expected = row[j] / sum, unit = arith::kSoftmaxRelativeError * expected;
+      all.compare(j, expected, unit + kH * (expected + unit) + kHalfTiny, p[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
+constexpr double kUnit = 1.01 * kU;  // 1.01 covers products of roundings
+
+// FP32 error `added`, and the rounding of the result.
+double rounded(double expected, double added) { return added + kH * (std::abs(expected) + added) + kHalfTiny; }
+
+GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  const std::size_t columns = n.columns;
+  const bool centred = n.norm == workload::Norm::kLayerNorm;
+  const std::vector<double> gamma = wide(t.k.data(), columns), beta = wide(t.v.data(), centred ? columns : 0);
+  const auto count = static_cast<double>(columns);
+  Comparison all;
+  for (std::size_t i = 0; i < n.rows; ++i) {
+    all.begin_row(0, 0, i);
+    const std::vector<double> x = wide(t.q.data() + i * columns, columns);
+    const double mean = centred ? std::accumulate(x.begin(), x.end(), 0.0) / count : 0;
+    double squares = 0;
+    for (const double value : x) squares += (value - mean) * (value - mean);
+    const double scale = 1 / std::sqrt(squares / count + static_cast<double>(workload::kNormEpsilon));
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double d = x[j] - mean, expected = d * scale * gamma[j] + (centred ? beta[j] : 0);
+      const double added =
+          kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
+      all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
+// Exact result of an elementwise operation. `z`: from the second tensor, if any.
+double exact(hal::Opcode operation, double x, double z) {
+  switch (operation) {
+    case hal::Opcode::kAdd:
+      return x + z;
+    default:
+      return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+GoldenResult check_elementwise(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  Comparison all;
+  for (std::size_t at = 0; at < y.size(); ++at) {
+    if (at % n.columns == 0) all.begin_row(0, 0, at / n.columns);
+    const double z = t.k.empty() ? 0 : double{arith::float_from_half(t.k[at])};
+    const double expected = exact(n.opcode, double{arith::float_from_half(t.q[at])}, z);
+    all.compare(at % n.columns, expected, rounded(expected, kUnit * std::abs(expected)), y[at]);
+  }
+  return all.result();
+}
+
+double exact(hal::Activation f, double x) {
+  constexpr double kPi = 3.14159265358979323846;
+  switch (f) {
+    case hal::Activation::kRelu:
+      return std::max(x, 0.0);
+    case hal::Activation::kSilu:
+      return x / (1 + std::exp(-x));
+    case hal::Activation::kGelu:
+      return x / 2 * std::erfc(-x / std::sqrt(2.0));
+    case hal::Activation::kGeluTanh:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x)));
+  }
+  return x;
+}
+
+GoldenResult check_activation(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  const std::size_t columns = n.columns, width = n.is_gated ? 2 * columns : columns;
+  Comparison all;
+  for (std::size_t i = 0; i < n.rows; ++i) {
+    all.begin_row(0, 0, i);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double x = arith::float_from_half(t.q[i * width + j]);
+      const double factor = n.is_gated ? arith::float_from_half(t.q[i * width + columns + j]) : 1;
+      const double expected = exact(n.function, x) * factor;
+      const double added =
+          2 * kUnit * std::abs(expected) + 2 * arith::kActivationError * std::abs(x * factor);  // with golden's
+      all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
+GoldenResult check_rotation(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& out) {
+  const std::size_t columns = n.columns, head = n.head, half = head / 2;
+  Comparison all;
+  for (std::size_t i = 0; i < n.rows; ++i) {
+    all.begin_row(0, 0, i);
+    const std::vector<double> row = wide(t.q.data() + i * columns, columns), angles = wide(t.k.data() + i * head, head);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const bool second = j % head >= half;
+      const double c = angles[j % half], s = angles[half + j % half];
+      const double a = row[j] * c, b = row[second ? j - half : j + half] * s, expected = second ? b + a : a - b;
+      all.compare(j, expected, rounded(expected, 2 * kUnit * (std::abs(a) + std::abs(b))), out[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
+}  // namespace
+
+Operands operands_of(const workload::Workload& w) {
+  if (const workload::Gemm* g = w.gemm()) {
+    return {std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth, 0};
+  }
+  const workload::RowOperation& r = *w.rows();
+  const std::uint64_t all = r.elements();
+  switch (r.opcode) {
+    case hal::Opcode::kSoftmax:
+      return {r.rows, r.columns, 0};
+    case hal::Opcode::kNorm:
+      return {all, r.columns, r.norm == workload::Norm::kLayerNorm ? r.columns : 0};
+    case hal::Opcode::kActivate:
+      return {(r.is_gated ? 2 : 1) * all, 0, 0};
+    case hal::Opcode::kRotate:
+      return {all, std::uint64_t{r.rows} * r.head, 0};
+    default:
+      return {all, hal::has_second(*hal::find(r.opcode)) ? all : 0, 0};
+  }
+}
+
+bool takes_row_step(const workload::Workload& w) {
+  return w.rows() != nullptr && w.rows()->opcode != hal::Opcode::kSoftmax;
+}
+
+Tensors random_operands(const workload::Workload& w, std::uint64_t seed) {
+  if (takes_row_step(w)) {
+    const Operands elements = operands_of(w);
+    return {random_tensor(3 * seed, elements.q, kScoreSpread), random_tensor(3 * seed + 1, elements.k, 1),
+            random_tensor(3 * seed + 2, elements.v, 1)};
+  }
+  const workload::Extents e = w.extents();
+  AttentionShape shape{1, 1, e.seq_q, e.seq_kv, e.emb};
+  double spread = kScoreSpread;
+  if (w.rows() != nullptr) {  // scores
+    shape.keys = 0;
+    shape.width = e.seq_kv;
+    spread *= std::sqrt(static_cast<double>(e.seq_kv));
+  }
+  AttentionTensors t = random_attention(shape, seed, spread);
+  return {std::move(t.q), std::move(t.k), {}};
+}
+
+std::uint64_t operand_address(const workload::Workload& w, const hal::Layer& layer) {
+  return w.rows() != nullptr && !takes_row_step(w) ? layer.c : layer.q;
+}
+
+std::uint64_t result_address(const workload::Workload& w, const hal::Layer& layer) {
+  return w.gemm() != nullptr ? layer.c : layer.p;
+}
+
+GoldenResult check_operation(const workload::Workload& w, const Tensors& t, const std::vector<arith::Half>& result,
+                             float factor) {
+  if (const workload::Gemm* g = w.gemm()) return check_product(*g, t, result, factor);
+  const workload::RowOperation& r = *w.rows();
+  switch (r.opcode) {
+    case hal::Opcode::kSoftmax:
+      return check_softmax(r, t, result);
+    case hal::Opcode::kNorm:
+      return check_norm(r, t, result);
+    case hal::Opcode::kActivate:
+      return check_activation(r, t, result);
+    case hal::Opcode::kRotate:
+      return check_rotation(r, t, result);
+    default:
+      return check_elementwise(r, t, result);
+  }
+}
+
+}  // namespace attnvp::job

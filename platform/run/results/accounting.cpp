@@ -1,0 +1,158 @@
+#include "platform/run/results/accounting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "platform/run/job.h"
+#include "platform/run/platform.h"
+#include "platform/trace/reason.h"
+
+namespace attnvp::job {
+
+namespace {
+
+// Adds cycles to a reason.
+void add(UnitTime& unit, const std::string& reason, std::uint64_t cycles) {
+  if (cycles == 0) return;
+  for (auto& [name, sum] : unit.cycles) {
+    if (name != reason) continue;
+    sum += cycles;
+    return;
+  }
+  unit.cycles.emplace_back(reason, cycles);
+}
+
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch, std::uint64_t bias) {
+  std::vector<SignallingDescriptors::Range>& ranges = platform.context().givers.ranges;
+  ranges.clear();
+  if (platform.l2 != nullptr) ranges.push_back({hal::kL2Base, hal::kL1Base, trace::kTagOfL2});
+  const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch, bias};
+  for (std::size_t i = 0; i < std::size(begins); ++i) {
+    std::uint64_t end = UINT64_MAX;
+    for (const std::uint64_t other : begins) {
+      if (other > begins[i]) end = std::min(end, other);
+    }
+    if (begins[i] != 0) ranges.push_back({begins[i], end, static_cast<std::uint8_t>(i + 1)});
+  }
+}
+
+std::vector<UnitTime> unit_times(const Platform& platform, std::uint64_t cycles) {
+  std::vector<UnitTime> all;
+  const MachineConfig& m = platform.machine();
+  const double dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
+  for (const Module* module : platform.modules()) {
+    for (const StallCounts& l : module->ledgers()) {
+      const std::string name = module->name();
+      UnitTime unit{l.unit.empty() ? name : name + "." + l.unit, last_part(name), {}};
+      std::uint64_t worked = l.busy_cycles - l.stall_cycles, all_idle = 0;
+      if (unit.kind == "dma") {
+        const auto bus = static_cast<std::uint64_t>(std::llround(static_cast<double>(l.bytes) / dram_bytes_per_cycle));
+        add(unit, "useful", std::min(bus, worked));
+        add(unit, "DRAM bandwidth", worked - std::min(bus, worked));
+      } else {
+        add(unit, "useful", worked - l.ragged_cycles);
+        add(unit, "ragged edge", l.ragged_cycles);
+        add(unit, "L1 bandwidth", l.stall_cycles - l.bank_cycles);
+        add(unit, "L1 bank conflicts", l.bank_cycles);
+      }
+      for (const auto& [cause, n] : l.idle) {
+        add(unit, trace::reason(cause), n);
+        all_idle += n;
+      }
+      add(unit, "end", cycles - std::min(cycles, l.busy_cycles + all_idle));
+      all.push_back(std::move(unit));
+    }
+  }
+  std::uint64_t last = 0;
+  for (const auto& cluster : platform.clusters) last = std::max(last, cluster->cpu->finish_cycle());
+  for (const auto& cluster : platform.clusters) {
+    UnitTime unit{cluster->cpu->name(), "control", {}};
+    const std::uint64_t busy = cluster->cpu->value("busy_cycles");
+    const std::uint64_t runs = std::max(busy, cycles - (last - cluster->cpu->finish_cycle()));
+    add(unit, "useful", busy);
+    add(unit, "waits for engines", runs - busy);
+    add(unit, "end", cycles - std::min(cycles, runs));
+    all.push_back(std::move(unit));
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, double>> mean_shares(const std::vector<UnitTime>& units, const std::string& kind) {
+  std::vector<std::pair<std::string, double>> mean;
+  double total = 0;
+  for (const UnitTime& unit : units) {
+    if (unit.kind != kind || unit.cycles.size() < 2) continue;  // an unused channel
+    for (std::size_t i = 0; i < unit.cycles.size(); ++i) {
+      const auto& [name, cycles] = unit.cycles[i];
+      total += static_cast<double>(cycles);
+      const auto found = std::find_if(mean.begin(), mean.end(), [&](const auto& m) { return m.first == name; });
+      if (found == mean.end()) {
+        mean.emplace_back(name, static_cast<double>(cycles));
+      } else {
+        found->second += static_cast<double>(cycles);
+      }
+    }
+  }
+  for (auto& [name, share] : mean) share /= std::max(total, 1.0);
+  return mean;
+}
+
+Bound bound_of(const RunResult& r, const MachineConfig& m) {
+  Bound b;
+  b.run_cycles = static_cast<double>(r.cycles);
+  std::map<std::string, double> ragged;
+  const auto worked = [&](const char* kind) {  // busiest unit
+    std::uint64_t most = 0;
+    for (const UnitTime& unit : r.unit_times) {
+      std::uint64_t useful = 0, at_edges = 0;
+      for (const auto& [reason, n] : unit.cycles) {
+        if (reason == "useful") useful += n;
+        if (reason == "ragged edge") at_edges += n;
+      }
+      if (unit.kind != kind || useful + at_edges <= most) continue;
+      most = useful + at_edges;
+      ragged[kind] = static_cast<double>(at_edges);
+    }
+    return static_cast<double>(most);
+  };
+  const auto of = [&](const char* module, const char* counter) {
+    return r.has(module, counter) ? static_cast<double>(r.max(module, counter)) : 0;
+  };
+  double l1_bytes = 0;
+  for (const CounterValue& c : r.counters) {
+    if (last_part(c.module) != "l1" || c.name != "read_words") continue;
+    const double written = static_cast<double>(r.sum(c.module.substr(c.module.find('.') + 1), "write_words"));
+    l1_bytes = std::max(l1_bytes, 2 * (static_cast<double>(c.value) + written));
+  }
+  // Models with bank conflicts count the words of the busiest bank.
+  const double l1_bank = r.has("l1", "busiest_bank_words")
+                             ? of("l1", "busiest_bank_words")
+                             : l1_bytes / (static_cast<double>(m.l1.banks) * m.l1.bank_bytes_per_cycle);
+  // With multicast another run may read less DRAM, but no less than one cluster reads.
+  const bool multicast = r.has("bus", "multicast_reads");
+  const auto unshared = [&](const char* memory) {
+    const double read = 2 * of(memory, "read_words"), least = of("bus", "most_read_bytes");
+    return of(memory, "busy_cycles") * (multicast && least < read ? least / read : 1);
+  };
+  const char* const link_cycles = multicast ? "cluster_link_cycles" : "busiest_link_cycles";
+  b.demands = {{"mac", worked("mac")},     {"vec", worked("vec")},
+               {"dram", unshared("dram")}, {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
+               {"l1_bank", l1_bank},       {"control", worked("control")}};
+  if (r.has("l2", "busy_cycles")) b.demands.push_back({"l2", m.has_l2() ? of("l2", "busy_cycles") : unshared("l2")});
+  if (r.has("bus", "busiest_link_cycles")) b.demands.push_back({"network", of("bus", link_cycles)});
+  std::stable_sort(b.demands.begin(), b.demands.end(),
+                   [](const Demand& x, const Demand& y) { return x.cycles > y.cycles; });
+  b.most = b.demands.front();
+  // Latency and limits of outstanding bursts are no demand: they fall with each of the others.
+  const double dma = of("dma", "busy_cycles");
+  if (dma > 1.1 * b.most.cycles) b.most = {"dma", dma};
+  b.ragged_cycles = ragged[b.most.resource];
+  return b;
+}
+
+}  // namespace attnvp::job

@@ -1,0 +1,75 @@
+// Stall attribution of a run, engine by engine, and the resource that bounds it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "firmware/hal/job.h"
+#include "models/machine.h"
+
+namespace attnvp {
+class Platform;
+}
+
+namespace attnvp::job {
+
+struct RunResult;
+
+// Every cycle of the run has exactly one reason: "useful", "ragged edge", "fill", "drain", an operand such as "K from
+// DRAM", "space", "order" (of the schedule), "L1 bandwidth", "L1 bank conflicts", "DRAM bandwidth", "processor" (empty
+// queue), "end" (no work left).
+struct UnitTime {
+  std::string unit;  // "attnvp.cluster0.core0.mac", a channel of a DMA controller, a control processor
+  std::string kind;  // "mac", "vec", "dma", "control"
+  std::vector<std::pair<std::string, std::uint64_t>> cycles;
+};
+
+// Cycles for which a resource is occupied in any case; a lower bound of the run.
+struct Demand {
+  std::string resource;  // mac, vec, l1_port, l1_bank, l2, dram, network, dma, control
+  double cycles = 0;
+};
+
+// A change that may shorten the run, with an upper limit of the gain.
+struct Advice {
+  struct Setting {
+    std::string key, value;  // in the syntax of --set
+  };
+  std::string key;                // of the first setting; "tiling": the machine is unchanged
+  double factor = 1;              // of the value of `key`
+  std::vector<Setting> settings;  // of the machine
+  std::string words;              // "twice the rows of the MAC array"
+  bool same_tiling = true;        // false: for any tiling and dataflow of the layer
+  double at_most = 1;             // upper limit of the speedup
+  std::string then;               // resource that binds after the change
+  std::string reason;             // a sentence without full stop
+  struct Measured {
+    double speedup = 1;
+    double area_mm2 = 0;  // growth of the chip's area
+    std::string tiling;   // if it differs from the run's
+  };
+  std::optional<Measured> tried;  // measured by a run of the changed machine
+};
+
+struct Bound {
+  Demand most;
+  std::vector<Demand> demands;  // greatest first
+  double run_cycles = 0;
+  double ragged_cycles = 0;    // of `most`: unused at edges
+  std::vector<Advice> advice;  // best first; empty: not requested (advice.h), or no change helps
+  bool advice_tried = false;
+  double share() const { return run_cycles > 0 ? most.cycles / run_cycles : 0; }
+};
+
+// Tags the tensors of the job, so that stalls on a load name its tensor. `bias`: its address, 0 for none.
+void tag_tensors(Platform& platform, const hal::Layer& layer, std::uint64_t scratch, std::uint64_t bias);
+std::vector<UnitTime> unit_times(const Platform& platform, std::uint64_t cycles);
+Bound bound_of(const RunResult& result, const MachineConfig& machine);
+
+// Mean share of each reason over all units of a kind, in the order of the first unit's reasons.
+std::vector<std::pair<std::string, double>> mean_shares(const std::vector<UnitTime>& units, const std::string& kind);
+
+}  // namespace attnvp::job

@@ -1,0 +1,91 @@
+// Table of Hugging Face model types (`model_type` of config.json): keys, defaults of absent keys, and layer structure
+// in Transformers. One entry a model type.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace attnvp::workload {
+
+// Names of keys; a model type may rename them.
+struct ModelKeys {
+  const char* heads = "num_attention_heads";
+  const char* layers = "num_hidden_layers";
+  const char* hidden = "hidden_size";
+  const char* ffn = "intermediate_size";
+  const char* head_dim = "head_dim";  // nullptr: head width is always hidden / heads
+  const char* positions = "max_position_embeddings";
+  const char* activation = "hidden_act";
+};
+
+// Defaults of the configuration class; 0: none.
+struct ModelDefaults {
+  std::uint32_t hidden = 0, ffn = 0, layers = 0, heads = 0;
+  std::uint32_t kv_heads = 0;  // 0: equal to heads
+  std::uint32_t head_dim = 0;  // 0: hidden / heads
+  std::uint32_t positions = 0;
+  std::uint32_t window = 0;             // of sliding_window; 0: none
+  std::uint32_t max_window_layers = 0;  // layers with a window (Qwen)
+  std::uint32_t pattern = 0;            // period of layers; the last of each period has no window
+  double query_scalar = 0;              // of query_pre_attn_scalar
+  double soft_cap = 0;                  // of attn_logit_softcapping
+  const char* activation = "silu";
+};
+
+// Layers that have a window of `sliding_window` keys. For kFrom, kAlternate and kPattern, layer_types takes precedence.
+enum class WindowRule : std::uint8_t {
+  kNone,       // the key is not read
+  kAll,        // every layer
+  kIfUsed,     // every layer, with use_sliding_window
+  kFrom,       // layers from max_window_layers on, with use_sliding_window
+  kAlternate,  // every other layer before max_window_layers, the first one too, with use_sliding_window
+  kPattern     // all but every `pattern`-th layer
+};
+
+// Factor of the scores: 1 / sqrt of the head width, 1 / sqrt(query_pre_attn_scalar), or 1.
+enum class ScoreScale : std::uint8_t { kHeadWidth, kQueryScalar, kOne };
+
+// Maximum number of tokens: the key; the key minus the positions up to the padding token (RoBERTa); patches of an image
+// and a class token.
+enum class Positions : std::uint8_t { kKey, kAfterPadding, kPatches };
+
+struct ModelFamily {
+  const char* config_class = "";  // source of the defaults
+  ModelKeys keys;
+  ModelDefaults defaults;
+
+  // Attention.
+  bool causal = true;         // false: an encoder; BERT is causal with is_decoder
+  bool decoder_flag = false;  // reads is_decoder and position_embedding_type
+  bool kv_heads_key = true;   // reads num_key_value_heads
+  bool latent = false;        // K and V from one latent row a token (kv_lora_rank)
+  bool relative = false;      // T5's bias of the relative position
+  WindowRule windows = WindowRule::kNone;
+  bool pattern_key = false;        // reads sliding_window_pattern
+  bool bidirectional_key = false;  // reads use_bidirectional_attention
+  bool half_window = false;        // a bidirectional window extends half as far to either side
+  ScoreScale scale = ScoreScale::kHeadWidth;
+  bool soft_cap_key = false;  // reads attn_logit_softcapping
+  Positions positions = Positions::kKey;
+
+  // The layer around it.
+  bool rms_norm = true;
+  const char* norm_place = "pre";
+  bool gated = true;
+  bool rotary = true;
+  double rotary_share = 1;  // share of a head's columns, unless partial_rotary_factor is given
+  bool qk_norm = false;
+  bool experts = false;          // mixture of experts as feed-forward network
+  bool parallel = false;         // attention and feed-forward network in parallel
+  bool encoder_decoder = false;  // the encoder is read
+
+  const char* refused = nullptr;  // why its attention cannot be expressed; nullptr: it can
+};
+
+const std::map<std::string, ModelFamily>& model_families();
+
+// Model type of a "text_config" without one, by the type of the model around it; empty: unknown.
+std::string text_model_type(const std::string& outer_type);
+
+}  // namespace attnvp::workload

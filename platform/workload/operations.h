@@ -1,0 +1,56 @@
+// Operations of a layer besides attention: a matrix product, or an operation on rows. Texts of `--net`:
+//   gemm:ROWSxCOLUMNSxDEPTH[,type=TYPE]   C = A B^T, A: rows x depth, B: columns x depth
+//   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
+//   add:...   and the other elementwise operations (firmware/hal/operations.h)
+//   relu:..., silu:..., gelu:..., gelu_tanh:...   an activation
+//   reglu:..., swiglu:..., geglu:..., geglu_tanh:...   of rows of gate and factor, twice as long
+//   rope:ROWSxCOLUMNSxHEAD   rotary embedding of rows of heads of HEAD elements
+// Rows and columns are those of the result.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "firmware/hal/descriptor.h"
+
+namespace attnvp::workload {
+
+constexpr double kLongestSequence = 4194304;
+// Added under the root of a norm; models use 1e-5 or 1e-6.
+constexpr float kNormEpsilon = 1e-5F;
+
+struct Gemm {
+  std::string name;
+  std::uint32_t rows = 0, columns = 0, depth = 0;
+  hal::ElementType type = hal::ElementType::kFp16;  // of the operands
+  hal::ElementType out() const { return hal::type_of_output(type); }
+};
+Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+          hal::ElementType type = hal::ElementType::kFp16);
+
+enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
+
+struct RowOperation {
+  std::string name;
+  hal::Opcode opcode = hal::Opcode::kSoftmax;  // kSoftmax, kNorm, kActivate, kRotate, or one element by element
+  std::uint32_t rows = 0, columns = 0;
+  std::uint32_t head = 1;                             // kRotate: elements of a head
+  Norm norm = Norm::kLayerNorm;                       // kNorm
+  hal::Activation function = hal::Activation::kGelu;  // kActivate
+  bool is_gated = false;                              // kActivate: input rows have 2 x columns elements
+  std::uint64_t elements() const { return std::uint64_t{rows} * columns; }  // of the result
+  bool is_elementwise() const { return hal::is_elementwise(*hal::find(opcode)); }
+  std::string word() const;  // "softmax", "swiglu"
+};
+RowOperation softmax_rows(std::uint32_t rows, std::uint32_t columns);
+RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns);
+RowOperation elementwise_rows(hal::Opcode opcode, std::uint32_t rows, std::uint32_t columns);
+RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_t rows, std::uint32_t columns);
+RowOperation rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head);
+
+// None if the text is no operation. Throws ConfigError.
+std::optional<std::variant<Gemm, RowOperation>> parse_operation(const std::string& text);
+
+}  // namespace attnvp::workload
