@@ -17,6 +17,34 @@ wrong "unknown.csv:1: columns 'a,b' are of no known set" validate --data "$in/un
 wrong 'ragged.csv:2: found 3 cells, the first line has 2' validate --data "$in/ragged.csv"
 wrong "twice.csv:1: column 'a' is there twice" validate --data "$in/twice.csv"
 
+# Kernels by the text of --net: each with the dataflow of the table beside the machine, or of a label's value.
+printf 'base: edge\n' >"$in/mine.yaml"
+printf 'net,time_us,variant\n"H=1,N=32,E=16",2,plain\ngemm:64x64x64,1,narrow\n' >"$in/kernels.csv"
+wrong 'columns net,time_us needs a machine; allowed is --hw NAME or PATH' validate --data "$in/kernels.csv"
+printf 'attention: flat\ngemm: gemm\nlabels:\n  variant:\n    narrow: {set: [mac.rows=8]}\n' >"$in/mine.kernels.yml"
+done_well validate --data "$in/kernels.csv" --hw "$in/mine.yaml" --json "$in/kernels.json"
+holds '[.rows[].note] == ["flat", "gemm --set mac.rows=8"] and all(.rows[]; .unit == "us")' "$in/kernels.json"
+holds '[.groups[] | select(.by == "operation") | .value] == ["attention", "gemm"]' "$in/kernels.json"
+holds '[.groups[] | select(.by == "variant") | .rows] == [1, 1]' "$in/kernels.json"
+"$attnvp" run --hw "$in/mine.yaml" --set mac.rows=8 --net gemm:64x64x64 --dataflow gemm --data timing --json "$in/gemm.json" >/dev/null
+[[ $(jq '.rows[1].predicted' "$in/kernels.json") == "$(jq '.seconds * 1e6' "$in/gemm.json")" ]] || failed 'not the time of a run'
+done_well validate --data "$in/kernels.csv" --hw "$in/mine.yaml" --set mac.rows=16 --json "$in/kernels.json"
+holds '.rows[1].note == "gemm --set mac.rows=8"' "$in/kernels.json"
+printf 'net,time_us\n"H=1,N=32,E=16",2\n' >"$in/attention.csv"
+done_well validate --data "$in/attention.csv" --hw "$in/mine.yaml" --dataflow mas --json "$in/kernels.json"
+holds '.rows[0].note == "mas"' "$in/kernels.json"
+printf 'convolution: flat\n' >"$in/mine.kernels.yml"
+wrong "mine.kernels.yml:1: key 'convolution' is unknown" validate --data "$in/kernels.csv" --hw "$in/mine.yaml"
+printf 'attention: flat\nattention: mas\n' >"$in/mine.kernels.yml"
+wrong 'mine.kernels.yml:' validate --data "$in/kernels.csv" --hw "$in/mine.yaml"
+printf 'labels: {variant: {narrow: {sets: [a=1]}}}\n' >"$in/mine.kernels.yml"
+wrong "mine.kernels.yml:1: key 'sets' is unknown; did you mean 'set'" validate --data "$in/kernels.csv" --hw "$in/mine.yaml"
+rm "$in/mine.kernels.yml"
+printf 'net,time_us\nconv:3x3,2\n' >"$in/kernels.csv"
+wrong 'kernels.csv:2: ' validate --data "$in/kernels.csv" --hw edge
+printf 'net,time_us\ngemm:64x64x64,0\n' >"$in/kernels.csv"
+wrong "kernels.csv:2: found '0'; allowed is a number above 0" validate --data "$in/kernels.csv" --hw edge
+
 header=part,mapping,page,refresh,request_buffer,pattern,read_share,bytes_per_request,pending,requests,percent_of_peak
 dram() { printf '%s\n%s\n' "$header" "$1" >"$in/dram.csv"; }
 dram DDR9,lpddr4_1Gbx16_robaco,Open,1,8,32,1,32,,100,50

@@ -19,6 +19,7 @@ struct ValidateArguments {
   std::string set;                    // an included measurement set
   std::string data;                   // a file, in place of `set`
   std::string hardware, network;      // empty: those of the set
+  std::string dataflow;               // of measured kernels
   std::vector<std::string> settings;  // --set key=value
   std::string csv, html, markdown;
   std::string json;  // "-" is stdout only
@@ -30,9 +31,10 @@ int validate(const ValidateArguments& a) {
   std::vector<std::string> paths = {a.data};
   if (all) paths = validate::files_of_sets();
   if (!a.set.empty()) paths = {validate::file_of_set(a.set)};
-  if (all && (!a.hardware.empty() || !a.network.empty() || !a.settings.empty() || !a.csv.empty())) {
+  if (all &&
+      (!a.hardware.empty() || !a.network.empty() || !a.dataflow.empty() || !a.settings.empty() || !a.csv.empty())) {
     throw config::ConfigError(
-        "without a set or --data every set is run on its own machine: --hw, --net, --set and --csv "
+        "without a set or --data every set is run on its own machine: --hw, --net, --dataflow, --set and --csv "
         "need one of them");
   }
   files::Outputs outputs;
@@ -44,10 +46,10 @@ int validate(const ValidateArguments& a) {
   std::vector<validate::SetResult> results;
   for (const std::string& path : paths) {
     ProgressBar bar;
-    results.push_back(
-        validate::validate(path, {a.hardware, a.network, a.settings}, [&](std::size_t done, std::size_t rows) {
-          bar.update(done, rows, std::filesystem::path(path).stem().string());
-        }));
+    results.push_back(validate::validate(path, {a.hardware, a.network, a.settings, a.dataflow},
+                                         [&](std::size_t done, std::size_t rows) {
+                                           bar.update(done, rows, std::filesystem::path(path).stem().string());
+                                         }));
   }
   const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
   if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
@@ -72,6 +74,8 @@ void add_validate(CLI::App& app, int& status) {
   add_text(command, "--hw", a->hardware, "machine (default: the set's own)");
   add_text(command, "--net", a->network, "layer: what of the shape is not in the columns");
   add_settings(command, a->settings);
+  add_text(command, "--dataflow", a->dataflow,
+           "dataflow of kernels given by --net texts (default: that of the table beside the machine, or the fastest)");
   add_output(command, "--csv", a->csv, "write all rows as CSV");
   add_output(command, "--html", a->html, "write a page with a plot and all rows");
   add_output(command, "--markdown", a->markdown,

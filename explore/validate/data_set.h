@@ -2,6 +2,7 @@
 // platform. A new format needs a DataSet, a factory here and an entry in kinds().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@ struct Options {
   std::string hardware;               // --hw; empty: the default of the data set
   std::string network;                // --net: shape parameters without a column; empty: the default of the data set
   std::vector<std::string> settings;  // --set key=value
+  std::string dataflow = {};          // --dataflow, for measured kernels; empty: what the machine's table names
 };
 
 // One line of the file; columns are accessed by name, in any order.
@@ -32,6 +34,9 @@ class Row {
   std::uint64_t number() const { return number_; }  // from 1; comments and the header are not counted
   const config::Origin& origin() const { return line_->origin; }
   const std::string& text(const char* column) const { return line_->cells[index(column)]; }
+  bool has(const std::string& column) const {
+    return std::find(columns_->begin(), columns_->end(), column) != columns_->end();
+  }
   bool empty(const char* column) const { return text(column).empty(); }
   // The following throw config::ConfigError with file and line.
   double positive(const char* column) const { return config::positive_number(*line_, index(column)); }
@@ -76,6 +81,7 @@ Kind attention_kind();
 Kind chain_kind();
 Kind dram_kind();
 Kind flash_kind();
+Kind kernel_kind();
 Kind sram_kind();
 Kind step_kind();
 // All kinds. A file is of the first kind whose columns it has.

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "explore/plot/svg.h"
+#include "explore/validate/kernel_set.h"
 #include "explore/validate/validate.h"
 #include "platform/base/printable.h"
 #include "platform/report/csv.h"
@@ -120,12 +122,63 @@ std::string errors_text(const SetResult& r) {
   return out;
 }
 
+// Points by operation kind, by measured time and by each label of a few values: for rows given by --net texts.
+struct PointGroup {
+  std::string by, value;
+  std::vector<Point> points;
+};
+
+std::vector<PointGroup> groups_of(const SetResult& r) {
+  constexpr std::size_t kMostValues = 12;  // a column of more is no label
+  std::vector<PointGroup> all;
+  const auto column = std::find(r.columns.begin(), r.columns.end(), "net");
+  if (r.set != "kernels" || column == r.columns.end()) return all;
+  const auto add = [&](const std::string& by, const auto& value_of) {
+    std::map<std::string, std::vector<Point>> groups;
+    for (std::size_t i = 0; i < r.points.size(); ++i) groups[value_of(i)].push_back(r.points[i]);
+    if (groups.size() > kMostValues) return;
+    for (auto& [value, points] : groups) all.push_back({by, value, std::move(points)});
+  };
+  const auto cell = [&](std::size_t point, std::size_t i) { return r.lines[r.rows[point] - 1].cells[i]; };
+  const auto net = static_cast<std::size_t>(column - r.columns.begin());
+  add("operation", [&](std::size_t i) { return operation_kind(cell(i, net)); });
+  constexpr std::pair<const char*, double> kBands[] = {
+      {"below 10 us", 10}, {"10 to 100 us", 100}, {"100 us to 1 ms", 1000}, {"from 1 ms", HUGE_VAL}};
+  double least = 0;
+  for (const auto& [name, end] : kBands) {
+    PointGroup band{"time", name, {}};
+    std::copy_if(r.points.begin(), r.points.end(), std::back_inserter(band.points),
+                 [&, most = end](const Point& p) { return p.measured >= least && p.measured < most; });
+    least = end;
+    if (!band.points.empty()) all.push_back(std::move(band));
+  }
+  for (std::size_t i = 0; i < r.columns.size(); ++i) {
+    if (i != net && r.columns[i] != "time_us") add(r.columns[i], [&](std::size_t point) { return cell(point, i); });
+  }
+  return all;
+}
+
+std::string groups_text(const SetResult& r) {
+  const std::vector<PointGroup> groups = groups_of(r);
+  if (groups.empty()) return {};
+  report::Table table;
+  using Align = report::Table::Align;
+  table.column("by", Align::kLeft), table.column("value", Align::kLeft);
+  table.column("rows"), table.column("mean error"), table.column("bias"), table.column("worst");
+  for (const PointGroup& g : groups) {
+    const Errors e = errors_of(g.points);
+    table.row({text::printable(g.by), text::printable(g.value), fmt::format("{}", g.points.size()),
+               report::percent(e.mape), signed_percent(e.bias), report::percent(e.worst)});
+  }
+  return "\n" + table.text(text::line_width());
+}
+
 }  // namespace
 
 std::string to_text(const SetResult& r) {
   std::vector<std::size_t> worst = worst_first(r);
   worst.resize(std::min(worst.size(), kWorstShown));
-  return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text(text::line_width());
+  return errors_text(r) + groups_text(r) + "\nworst rows\n" + table_of(r, worst).text(text::line_width());
 }
 
 namespace {
@@ -146,6 +199,15 @@ void fill(nlohmann::ordered_json& document, const SetResult& r) {
   document["spearman"] = r.errors.spearman;
   if (r.errors.within_groups) document["correlation_within_groups"] = *r.errors.within_groups;
   document["worst"] = r.errors.worst;
+  for (const PointGroup& g : groups_of(r)) {
+    const Errors e = errors_of(g.points);
+    document["groups"].push_back({{"by", g.by},
+                                  {"value", g.value},
+                                  {"rows", g.points.size()},
+                                  {"mape", e.mape},
+                                  {"bias", e.bias},
+                                  {"worst", e.worst}});
+  }
 }
 }  // namespace
 

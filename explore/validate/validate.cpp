@@ -184,8 +184,8 @@ bool Row::flag(const char* column) const {
 }
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {dram_kind(),  sram_kind(), attention_kind(),
-                                        chain_kind(), step_kind(), flash_kind()};
+  static const std::vector<Kind> all = {dram_kind(), sram_kind(),  attention_kind(), chain_kind(),
+                                        step_kind(), flash_kind(), kernel_kind()};
   return all;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "explore/validate/kernel_set.h"
+
 namespace attnvp::validate {
 namespace {
 
@@ -37,6 +39,16 @@ TEST(ValidateErrors, CorrelateWithinGroups) {
   const std::vector<Point> points = {point(1, 10), point(2, 30), point(3, 20), point(100, 1000), point(200, 900)};
   EXPECT_NEAR(correlation_within({"a", "a", "a", "b", "b"}, points).value(), 0.5, 1e-12);
   EXPECT_FALSE(correlation_within({"a", "a", "b", "b", "c"}, points).has_value());
+}
+
+TEST(ValidateKernels, KindsFollowTheTextOfNet) {
+  EXPECT_EQ(operation_kind("H=2,N=64,E=16"), "attention");
+  EXPECT_EQ(operation_kind("hf:model/config.json,N=8"), "attention");
+  EXPECT_EQ(operation_kind("gemm:64x64x64,type=bf16"), "gemm");
+  EXPECT_EQ(operation_kind("softmax:8x8"), "softmax");
+  EXPECT_EQ(operation_kind("rmsnorm:8x8"), "norm");
+  EXPECT_EQ(operation_kind("layernorm:8x8"), "norm");
+  EXPECT_EQ(operation_kind("swiglu:8x8"), "elementwise");
 }
 
 TEST(ValidateRow, FindsColumnsByNameAndComplainsWithTheLine) {
