@@ -16,7 +16,7 @@
 #include "platform/run/control/command_tap.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
-#include "platform/schedule/check/changed.h"
+#include "platform/schedule/check/checker.h"
 #include "tests/mutation/mutation.h"
 #include "tests/support/all_schedules.h"
 #include "tests/support/tuned.h"

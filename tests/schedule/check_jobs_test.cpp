@@ -13,7 +13,6 @@
 #include "platform/run/control/command_tap.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
-#include "platform/schedule/check/changed.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/check/sources.h"
 #include "platform/schedule/programs.h"

@@ -1,13 +1,26 @@
-// Call stack of a running program: its calls that have not returned. Calls and returns are recognised as in Profile.
+// Call stack of a running program: its calls that have not returned.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "models/control/riscv/hart.h"
-#include "models/control/riscv/jump.h"
 
 namespace attnvp::riscv {
+
+// Calls and returns by instruction: jumps that link ra or t0, and jumps through these registers.
+enum class Jump : std::uint8_t { kNone, kCall, kReturn };
+
+inline Jump jump_of(const Executed& e) {
+  constexpr std::uint32_t kRa = 1, kT0 = 5;
+  const auto links = [](std::uint32_t reg) { return reg == kRa || reg == kT0; };
+  const Decoded& d = *e.instruction;
+  if (!e.retired) return Jump::kCall;  // a trap calls its handler
+  if (d.op == Op::kMret) return Jump::kReturn;
+  if (d.op == Op::kJal && links(d.rd)) return Jump::kCall;
+  if (d.op != Op::kJalr) return Jump::kNone;
+  return links(d.rd) ? Jump::kCall : links(d.rs1) ? Jump::kReturn : Jump::kNone;
+}
 
 class CallStack final : public Observer {
  public:

@@ -1,5 +1,5 @@
 // Profile of a hart's cycles by call stack, self and stalled. Calls and returns are recognised by their instructions
-// (jump.h). Any other change of function is a jump at the same depth.
+// (call_stack.h). Any other change of function is a jump at the same depth.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/control/riscv/call_stack.h"
 #include "models/control/riscv/elf_file.h"
 #include "models/control/riscv/hart.h"
-#include "models/control/riscv/jump.h"
 
 namespace attnvp::riscv {
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
-#include "platform/schedule/check/changed.h"
 #include "platform/schedule/check/examiner.h"
 #include "platform/schedule/check/recorder.h"
 

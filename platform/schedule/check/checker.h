@@ -1,6 +1,7 @@
 // Static schedule checker: whether a schedule gives the same result for all timings (docs/explanation/checking.md).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "platform/schedule/check/finding.h"
@@ -25,5 +26,15 @@ Report examine(const Job& job, Trace& trace, const Options& options);
 // Runs the job's firmware untimed for every cluster and examines its commands, with queues as empty as possible. If the
 // firmware reads queue levels, also with queues as full as possible.
 Report check(const Job& job, const MachineConfig& machine, const Options& options);
+
+// For tests of the checker: a schedule with modified commands.
+// Called for command `number` (from 1) of a queue.
+using Change =
+    std::function<void(std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& descriptor)>;
+// Called for the n-th take or give (from 1) of a cluster's processor.
+using EventChange = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
+                                       std::uint32_t& tokens)>;
+Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change,
+                     const EventChange& of_processor = {});
 
 }  // namespace attnvp::schedule::check

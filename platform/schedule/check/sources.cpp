@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/control/riscv/source_lines.h"
-#include "platform/schedule/check/changed.h"
+#include "platform/schedule/check/checker.h"
 #include "platform/schedule/names.h"
 #include "platform/schedule/programs.h"
 
