@@ -8,8 +8,8 @@
 
 #include "platform/report/beside.h"
 #include "platform/workload/workload.h"
-#include "tests/platform/random_jobs.h"
 #include "tests/platform/control/riscv_runs.h"
+#include "tests/platform/random_jobs.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp::runs {

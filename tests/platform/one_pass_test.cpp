@@ -12,7 +12,7 @@ namespace {
 using arith::Half;
 
 job::RunResult run_full(const std::string& hardware, const workload::Workload& network, const std::string& dataflow,
-                     const job::Tensors& tensors) {
+                        const job::Tensors& tensors) {
   const MachineConfig machine = config::load_hardware(hardware);
   runs::Runner runner(machine, config::load_energy(machine.energy), true);
   return runner.run(network, job::parse_dataflow(dataflow), &tensors, {});

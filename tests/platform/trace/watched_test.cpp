@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "platform/trace/session.h"
-#include "tests/platform/random_jobs.h"
 #include "tests/platform/control/riscv_runs.h"
+#include "tests/platform/random_jobs.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {

@@ -32,7 +32,8 @@ job::Schedule schedule_of(const std::string& dataflow, const std::string& tiling
   return schedule;
 }
 
-job::RunResult run(const workload::Workload& n, const job::Schedule& schedule, bool full, const char* hardware = "edge") {
+job::RunResult run(const workload::Workload& n, const job::Schedule& schedule, bool full,
+                   const char* hardware = "edge") {
   const MachineConfig machine = config::load_hardware(hardware);
   runs::Runner runner(machine, config::load_energy(machine.energy), full);
   const job::Tensors tensors = full ? job::random_tensors(n, 11) : job::Tensors{};

@@ -14,7 +14,8 @@ namespace {
 
 using testing::TemporaryFolder;
 
-job::RunResult run(const workload::Workload& n, const job::Schedule& schedule, bool full, const char* hardware = "edge") {
+job::RunResult run(const workload::Workload& n, const job::Schedule& schedule, bool full,
+                   const char* hardware = "edge") {
   const MachineConfig machine = config::load_hardware(hardware);
   runs::Runner runner(machine, config::load_energy(machine.energy), full);
   const job::Tensors tensors = full ? job::random_tensors(n, 11) : job::Tensors{};
@@ -22,7 +23,7 @@ job::RunResult run(const workload::Workload& n, const job::Schedule& schedule, b
 }
 
 job::RunResult run(const workload::Workload& n, const std::string& dataflow, bool full, const std::string& tiling = "",
-                const char* hardware = "edge") {
+                   const char* hardware = "edge") {
   job::Schedule schedule = job::parse_dataflow(dataflow);
   if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
   return run(n, schedule, full, hardware);

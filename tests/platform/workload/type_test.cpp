@@ -13,12 +13,12 @@ namespace {
 using hal::ElementType;
 
 job::RunResult run(const MachineConfig& machine, const workload::Workload& n, const job::Schedule& schedule,
-                const job::Tensors* tensors = nullptr) {
+                   const job::Tensors* tensors = nullptr) {
   runs::Runner runner(machine, config::load_energy("pat"), tensors != nullptr, runs::few_evaluations(80));
   return runner.run(n, schedule, tensors, {});
 }
 job::RunResult run(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
-                const job::Tensors* tensors = nullptr) {
+                   const job::Tensors* tensors = nullptr) {
   return run(machine, n, job::parse_dataflow(dataflow), tensors);
 }
 
