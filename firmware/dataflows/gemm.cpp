@@ -1,4 +1,5 @@
-// Single GEMM, C = Q.K^T to DRAM. Blocks are dispatched like thread blocks of a GPU.
+// Single GEMM, C = Q.K^T to DRAM. Blocks are dispatched like thread blocks of a GPU. Partial sums stay in L0 between
+// slices of the depth if they fit, else in L1.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -19,7 +20,8 @@ class Gemm {
         n_(rt.layer().seq_kv),
         k_(rt.layer().emb),
         slices_(static_cast<uint32_t>(ceil_div(k_, t.kd))),
-        panels_(panels) {
+        panels_(panels),
+        kept_(slices_ > 1 && rt.holds(uint64_t{t.nq} * t.nkv, t.l0)) {
     rt.check_l0(t.l0);
     check_step_channels(rt);
     a_ = {0, t.ring * cores_, t.nq, t.kd, rt.bytes()};
@@ -79,6 +81,7 @@ class Gemm {
         Command multiply = matmul_abt(a_of(core, rows, depth), b, c_of(core, rows, columns),
                                       sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
         multiply.after(a_ready_.of(core)).after(b_ready_.of(core)).then(a_free_.of(core)).then(b_free_.of(core));
+        if (kept_) multiply.kept();
         if (s == 0) multiply.after(c_free_.of(core));
         if (s + 1 == slices_) rt_.scale_scores(multiply, head).then(done_.of(core));
         rt_.mac(core, multiply.label(head, i));
@@ -109,7 +112,7 @@ class Gemm {
   Runtime& rt_;
   GemmTiling t_;
   uint32_t cores_, m_, n_, k_, slices_, loads_ = 0, blocks_ = 0, stores_ = 0;
-  bool panels_;
+  bool panels_, kept_;
   Buffers a_, b_, c_, sums_;
   Events a_ready_, a_free_, b_ready_, b_free_, done_, c_free_, stored_;
 };
