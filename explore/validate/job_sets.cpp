@@ -17,7 +17,9 @@ JobSet::JobSet(const Options& options, const char* machine)
 
 workload::Workload JobSet::layer_of(const Row& row, const std::string& text) {
   try {
-    return workload::load(text);
+    workload::Workload layer = workload::load(text);
+    workload::refuse_scope(layer);
+    return layer;
   } catch (const config::ConfigError& problem) {
     config::fail(row.origin(), problem.what());
   }

@@ -33,40 +33,31 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
   return choice;
 }
 
-class KernelSet : public DataSet {
+Options with_machine(const Options& options) {
+  if (!options.hardware.empty()) return options;
+  throw config::ConfigError("a file with columns net,time_us needs a machine; allowed is --hw NAME or PATH");
+}
+
+class KernelSet : public JobSet {
  public:
-  explicit KernelSet(const Options& options) : options_(options) {
-    if (options.hardware.empty()) {
-      throw config::ConfigError("a file with columns net,time_us needs a machine; allowed is --hw NAME or PATH");
-    }
-    table_ = load_kernel_table(options.hardware);
-    name_ = config::load_hardware(options.hardware, options.settings).name;  // reports errors before the first row
-  }
-  std::string hardware() const override { return name_; }
+  explicit KernelSet(const Options& options)
+      : JobSet(with_machine(options), ""), options_(options), table_(load_kernel_table(options.hardware)) {}
 
   std::vector<Point> predict(const Row& row) override {
     const double measured = row.positive("time_us");
     const std::string& net = row.text("net");
-    const workload::Workload layer = [&] {
-      try {
-        workload::Workload loaded = workload::load(net);
-        workload::refuse_scope(loaded);
-        return loaded;
-      } catch (const config::ConfigError& problem) {
-        config::fail(row.origin(), problem.what());
-      }
-    }();
+    const workload::Workload layer = layer_of(row, net);
     std::string dataflow = "auto";
-    if (const auto of_kind = table_.dataflows.find(operation_kind(net)); of_kind != table_.dataflows.end()) {
-      dataflow = of_kind->second;
-    }
     std::vector<std::string> settings = options_.settings;
+    const auto apply = [&](const KernelChoice& choice) {
+      if (!choice.dataflow.empty()) dataflow = choice.dataflow;
+      settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
+    };
+    if (const auto kind = table_.kinds.find(operation_kind(net)); kind != table_.kinds.end()) apply(kind->second);
     for (const auto& [label, values] : table_.labels) {
       if (!row.has(label)) continue;
       const auto choice = values.find(row.text(label.c_str()));
-      if (choice == values.end()) continue;
-      if (!choice->second.dataflow.empty()) dataflow = choice->second.dataflow;
-      settings.insert(settings.end(), choice->second.settings.begin(), choice->second.settings.end());
+      if (choice != values.end()) apply(choice->second);
     }
     if (!options_.dataflow.empty()) dataflow = options_.dataflow;
     const MachineConfig machine = config::load_hardware(options_.hardware, settings);
@@ -83,8 +74,7 @@ class KernelSet : public DataSet {
 
  private:
   const Options options_;
-  KernelTable table_;
-  std::string name_;
+  const KernelTable table_;
 };
 
 }  // namespace
@@ -100,7 +90,10 @@ KernelTable load_kernel_table(const std::string& hardware) {
   allowed.emplace_back("labels");
   document.require_keys(document.root(), "the table of kernels", allowed);
   for (const std::string& kind : operation_kinds()) {
-    if (const YAML::Node node = document.root()[kind]) table.dataflows[kind] = document.scalar(node, kind);
+    const YAML::Node node = document.root()[kind];
+    if (!node) continue;
+    table.kinds[kind] =
+        node.IsScalar() ? KernelChoice{document.scalar(node, kind), {}} : choice_of(document, node, kind);
   }
   const YAML::Node labels = document.root()["labels"];
   if (!labels) return table;

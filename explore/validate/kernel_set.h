@@ -5,6 +5,7 @@
 //
 //     attention: flash2:grid=blocks
 //     gemm: gemm-panels:kernels=1
+//     norm: {dataflow: rows, set: [dram.l2_warm=1]}
 //     labels:
 //       variant:
 //         no_softmax: {dataflow: chain, set: [vec.lanes=64]}
@@ -19,12 +20,12 @@
 namespace attnvp::validate {
 
 struct KernelChoice {
-  std::string dataflow;               // empty: that of the operation kind
+  std::string dataflow;               // empty: not named
   std::vector<std::string> settings;  // key=value
 };
 
 struct KernelTable {
-  std::map<std::string, std::string> dataflows;                       // by operation kind
+  std::map<std::string, KernelChoice> kinds;                          // by operation kind
   std::map<std::string, std::map<std::string, KernelChoice>> labels;  // by column and value
 };
 
