@@ -40,8 +40,8 @@ int check(const CheckArguments& a) {
   const std::string json = report::json_text(j);
   if (file != nullptr) file->write(json, files::Form::kOwn);
   outputs.commit();
-  const std::string text =
-      fmt::format("{} on {}, {}: {}", chosen.text, p.network.name(), p.machine.name, findings_text(report, a.most));
+  const std::string text = fmt::format("{} on {}, {}:{}{}", chosen.text, p.network.name(), p.machine.name,
+                                       report.findings.empty() ? " " : "\n", findings_text(report, a.most));
   print(a.json == "-" ? json : text);
   return report.findings.empty() ? 0 : 1;
 }

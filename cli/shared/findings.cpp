@@ -45,7 +45,7 @@ nlohmann::ordered_json to_json(const Finding& f) {
 std::string findings_text(const Report& r, std::uint64_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(r.findings.size(), most); ++i) {
-    text += to_text(r.findings[i]) + "\n";
+    text += fmt::format("{}. {}\n", i + 1, to_text(r.findings[i]));
   }
   if (r.findings.size() > most) text += fmt::format("... {} more; --most shows them\n", r.findings.size() - most);
   const std::string found = r.findings.empty() ? "nothing found" : report::counted(r.findings.size(), "finding");

@@ -29,7 +29,7 @@ std::optional<job::Advice::Measured> measured_by_run(const job::Advice& advice, 
                                                      const MachineConfig& machine, const config::EnergyTable& energy,
                                                      const TuningOptions& options) {
   MachineConfig changed = machine;
-  job::Advice::Measured trial;
+  job::Advice::Measured measured;
   try {
     for (const auto& [key, value] : advice.settings) config::apply_setting(changed, {key, value, {"advice"}});
     config::finish_machine(changed, {"advice"});
@@ -37,15 +37,15 @@ std::optional<job::Advice::Measured> measured_by_run(const job::Advice& advice, 
     if (!advice.same_tiling) {
       schedule.tiling = {};
       schedule = tune(changed, r.network, schedule, energy, options);
-      if (!(schedule.tiling == r.schedule.tiling)) trial.tiling = job::tiling_line(schedule.tiling);
+      if (!(schedule.tiling == r.schedule.tiling)) measured.tiling = job::tiling_line(schedule.tiling);
     }
     Evaluator evaluator(changed, r.network, energy, Objective::kCycles, std::nullopt);
     const double cycles = evaluator.evaluate(schedule).cycles;
     if (!(cycles > 0) || !std::isfinite(cycles)) return std::nullopt;
     const double seconds = cycles / changed.clock_hz, before = static_cast<double>(r.cycles) / machine.clock_hz;
-    trial.speedup = before / seconds;
-    trial.area_mm2 = area_mm2(changed, energy) - area_mm2(machine, energy);
-    return trial;
+    measured.speedup = before / seconds;
+    measured.area_mm2 = area_mm2(changed, energy) - area_mm2(machine, energy);
+    return measured;
   } catch (const job::RunError&) {
   } catch (const config::ConfigError&) {
   }

@@ -8,7 +8,7 @@ namespace attnvp {
 
 EventPort::EventPort(const char* name, Context& context, std::uint64_t base, std::uint32_t events)
     : out(name),
-      givers_(context.givers),
+      signallers_(context.signallers),
       base_(base),
       events_(events),
       take_(context),
@@ -27,7 +27,7 @@ sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& des
 tlm::tlm_generic_payload& EventPort::access(Side& side, std::uint64_t address, std::uint32_t tokens) {
   side.tokens = tokens;
   side.origin.descriptor = side.id;
-  if (side.id != CommandTrace::kNobody) side.payload.set_extension(&side.origin);
+  if (side.id != CommandTrace::kNone) side.payload.set_extension(&side.origin);
   fill_payload(side.payload, tlm::TLM_WRITE_COMMAND, address, &side.tokens, sizeof side.tokens);
   return side.payload;
 }
@@ -42,7 +42,7 @@ sim::Process EventPort::take_all() {
         waiting_ = static_cast<int>(number);
         if (signal_ != nullptr) signal_->set(number);
         if (!co_await take_.access.transport(out, access(take_, event + hal::kEventTake, ref.tokens()))) co_return;
-        if (account_) account_(event, *take_.descriptor);
+        if (stalls_) stalls_(event, *take_.descriptor);
       }
     }
     waiting_ = -1;
@@ -59,7 +59,7 @@ sim::Process EventPort::give_all() {
       const std::uint64_t base = remote > 0 ? hal::events_base(remote - 1) : base_;
       for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
         const std::uint64_t event = base + (ref.first() + i) * hal::kEventStride;
-        givers_.gave(event, *give_.descriptor);
+        signallers_.signalled(event, *give_.descriptor);
         if (!co_await give_.access.transport(out, access(give_, event + hal::kEventSignal, ref.tokens()))) co_return;
       }
     }

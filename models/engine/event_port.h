@@ -35,7 +35,7 @@ class EventPort {
   int waiting_for() const { return waiting_; }
   // `taken` is called for every event that a descriptor has taken.
   using Taken = std::function<void(std::uint64_t event, const hal::Descriptor& descriptor)>;
-  void account_in(Taken taken) { account_ = std::move(taken); }
+  void account_in(Taken taken) { stalls_ = std::move(taken); }
   void show_waiting_in(Signal* signal) { signal_ = signal; }
 
  private:
@@ -48,7 +48,7 @@ class EventPort {
     OriginExtension origin;  // outlives the payload that it is attached to
     OwnedPayload payload;
     const hal::Descriptor* descriptor = nullptr;
-    CommandTrace::Id id = CommandTrace::kNobody;
+    CommandTrace::Id id = CommandTrace::kNone;
     std::uint32_t tokens = 0;
   };
   sim::Completion::Awaiter begin(Side& side, const hal::Descriptor& descriptor, CommandTrace::Id id);
@@ -56,12 +56,12 @@ class EventPort {
   sim::Process take_all();
   sim::Process give_all();
 
-  SignallingDescriptors& givers_;
+  SignallingDescriptors& signallers_;
   std::uint64_t base_;
   std::uint32_t events_;
   int waiting_ = -1;
   Signal* signal_ = nullptr;
-  Taken account_;
+  Taken stalls_;
   Side take_, give_;
   sim::Process takes_, gives_;
 };

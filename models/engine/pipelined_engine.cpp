@@ -46,7 +46,7 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
   queue_.show_level_in(&queue_level_);
   events_.show_waiting_in(&waits_for_);
   events_.account_in([this](std::uint64_t event, const hal::Descriptor& descriptor) {
-    if (account_.pends(ctx_.clock.now())) account_.resolve(ctx_.givers.cause(event, descriptor));
+    if (stalls_.pends(ctx_.clock.now())) stalls_.resolve(ctx_.signallers.reason_of(event, descriptor));
   });
   halts_.sparse();
   control_.register_b_transport(this, &PipelinedEngine::control_transport);
@@ -120,17 +120,17 @@ std::string PipelinedEngine::waiting_for() const {
 void PipelinedEngine::reset() {
   queue_.reset();
   taken_ = bank_cycles_ = bank_stall_cycles_ = 0;
-  account_.reset(ctx_.clock.now());
+  stalls_.reset(ctx_.clock.now());
   idle_since_ = ctx_.clock.now();
   halts_.set(0);
   waits_for_.set_none();
   show_current(nullptr);
 }
 
-std::vector<StallCounts> PipelinedEngine::ledgers() const {
+std::vector<StallCounts> PipelinedEngine::stall_counts() const {
   const std::uint64_t worked = busy_cycles.value() - stall_cycles.value();
   return {{"", busy_cycles.value(), stall_cycles.value(), bank_stall_cycles_, std::min(ragged_cycles(), worked), 0,
-           account_.lines()}};
+           stalls_.lines()}};
 }
 
 void PipelinedEngine::show_current(const Job* job) {
@@ -147,7 +147,7 @@ void PipelinedEngine::show_current(const Job* job) {
 }
 
 CommandTrace::Entry* PipelinedEngine::entry_of(const Job& job) {
-  return job.id == CommandTrace::kNobody ? nullptr : &ctx_.journal->of(job.id);
+  return job.id == CommandTrace::kNone ? nullptr : &ctx_.command_trace->of(job.id);
 }
 
 void PipelinedEngine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
@@ -267,12 +267,12 @@ sim::Process PipelinedEngine::fetch_stage() {
     job.plan.clear();
     job.drain_at = 0;
     job.number = ++taken_;
-    job.id =
-        ctx_.journal == nullptr ? CommandTrace::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
+    job.id = ctx_.command_trace == nullptr ? CommandTrace::kNone
+                                           : ctx_.command_trace->open(name(), job.descriptor, ctx_.clock.now());
     if (!check_header_of(job)) co_return;
 
     front_state_.set(kFrontWait);
-    account_.waits({StallReason::kPending}, ctx_.clock.now());
+    stalls_.waits({StallReason::kPending}, ctx_.clock.now());
     co_await events_.take(job.descriptor, job.id);
     if (CommandTrace::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
 
@@ -282,11 +282,11 @@ sim::Process PipelinedEngine::fetch_stage() {
       if (!has_registers(fetch_path_)) co_return;
     }
 
-    account_.waits({StallReason::kDrain}, ctx_.clock.now());
+    stalls_.waits({StallReason::kDrain}, ctx_.clock.now());
     while (!buffer_free_ || (job.plan.after_previous && in_flight_ > 0)) co_await load_possible_;
     buffer_free_ = false;
     front_state_.set(kFrontLoad);
-    account_.waits({StallReason::kFill}, ctx_.clock.now());
+    stalls_.waits({StallReason::kFill}, ctx_.clock.now());
     co_await perform(kFill);
 
     queue_.pop();
@@ -294,7 +294,7 @@ sim::Process PipelinedEngine::fetch_stage() {
     fetched_ = std::exchange(fetching_, nullptr);
     if (fetched_ready_.has_waiter()) fetched_ready_.notify_delta();
     front_state_.set(kFrontIdle);
-    account_.waits({StallReason::kProcessor}, ctx_.clock.now());
+    stalls_.waits({StallReason::kProcessor}, ctx_.clock.now());
   }
 }
 
@@ -306,7 +306,7 @@ sim::Process PipelinedEngine::execute_stage() {
     executing_now_ = !executing_->is_nop();
     if (const std::uint64_t cycles = wake_up(); cycles > 0) co_await woken_.at(ctx_.clock.after(cycles));
     busy_since_ = ctx_.clock.now();
-    account_.unit(StallAttribution::kBusy, busy_since_);
+    stalls_.unit(StallAttribution::kBusy, busy_since_);
     if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
 
     for (;;) {
@@ -337,9 +337,9 @@ sim::Process PipelinedEngine::execute_stage() {
     }
 
     count_executed();
-    account_.unit(StallAttribution::kBlocked, ctx_.clock.now());
+    stalls_.unit(StallAttribution::kBlocked, ctx_.clock.now());
     while (draining_.full()) co_await drain_has_room_;
-    account_.unit(StallAttribution::kIdle, ctx_.clock.now());
+    stalls_.unit(StallAttribution::kIdle, ctx_.clock.now());
     state_.set(kIdle);
     show_current(nullptr);
     if (draining_.empty()) drain_due_.notify_at(ctx_.clock.begin_of(executing_->drain_at));

@@ -44,7 +44,7 @@ class PipelinedEngine : public Engine {
 
   std::string waiting_for() const override;
   void reset() override;
-  std::vector<StallCounts> ledgers() const override;
+  std::vector<StallCounts> stall_counts() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
@@ -92,7 +92,7 @@ class PipelinedEngine : public Engine {
     hal::Descriptor descriptor;
     Plan plan;
     std::uint64_t number = 0;  // position in the order of the queue, from 1
-    CommandTrace::Id id = CommandTrace::kNobody;
+    CommandTrace::Id id = CommandTrace::kNone;
     std::uint64_t drain_at = 0;  // cycle in which the pipeline delivers the last result
     bool is_nop() const { return descriptor.opcode == hal::Opcode::kNop; }
   };
@@ -180,7 +180,7 @@ class PipelinedEngine : public Engine {
   std::uint64_t taken_ = 0;  // descriptors removed from the queue
   // Bank conflict cycles of L1 in streams of the execute stage, and the part that stalled it.
   std::uint64_t bank_cycles_ = 0, bank_stall_cycles_ = 0;
-  StallAttribution account_;
+  StallAttribution stalls_;
 
   // Signals of the execute stage, then of the fetch stage.
   Signal state_;

@@ -89,9 +89,9 @@ struct Context {
   // Conditions that a fault notifies. After a fault every blocking register access ends with an error. Modules register
   // the conditions of their processes at construction.
   std::vector<sim::Condition*> fault_line;
-  SignallingDescriptors givers;               // descriptors that signalled each event, for stall attribution
+  SignallingDescriptors signallers;           // descriptors that signalled each event, for stall attribution
   std::unique_ptr<Jitter> jitter;             // random delays; nullptr: none
-  CommandTrace* journal = nullptr;            // trace of all descriptors; nullptr: none
+  CommandTrace* command_trace = nullptr;      // trace of all descriptors; nullptr: none
   std::vector<std::string> l1_tags{"other"};  // names of firmware's tags of L1 space, for reports
   std::vector<Partition> partitions;          // partition of each cluster; empty: one machine
   Partition partition_of(std::uint32_t cluster) const {
@@ -109,7 +109,7 @@ class Module : public sc_core::sc_module, public CounterOwner {
   // Text for deadlock reports: the event or resource that the module waits for; empty if it is idle.
   virtual std::string waiting_for() const { return {}; }
   // Cycles by stall reason, one entry per unit.
-  virtual std::vector<StallCounts> ledgers() const { return {}; }
+  virtual std::vector<StallCounts> stall_counts() const { return {}; }
   // Earliest time in femtoseconds from which signal changes may still be reported; may lie before now.
   virtual std::uint64_t tells_from() const { return UINT64_MAX; }
   // True if the target sockets take nb_transport at platform time. Otherwise processes call b_transport at SystemC time

@@ -55,7 +55,7 @@ std::uint8_t SignallingDescriptors::tag(std::uint64_t address) const {
   return 0;
 }
 
-StallReason SignallingDescriptors::cause(std::uint64_t event, const hal::Descriptor& waiting) const {
+StallReason SignallingDescriptors::reason_of(std::uint64_t event, const hal::Descriptor& waiting) const {
   const std::size_t cluster = cluster_of(event), number = number_of(event);
   if (cluster >= last_.size() || number >= last_[cluster].size()) return {StallReason::kOrder};
   const Last& last = last_[cluster][number];

@@ -43,14 +43,14 @@ class SignallingDescriptors {
   };
   std::vector<Range> ranges;
 
-  void gave(std::uint64_t event, const hal::Descriptor& giver) {
+  void signalled(std::uint64_t event, const hal::Descriptor& giver) {
     const std::size_t cluster = cluster_of(event), number = number_of(event);
     if (cluster >= last_.size()) last_.resize(cluster + 1);
     if (number >= last_[cluster].size()) last_[cluster].resize(number + 1);
     last_[cluster][number] = {true, giver};
   }
   // Reason of a wait for the event whose register has that address.
-  StallReason cause(std::uint64_t event, const hal::Descriptor& waiting) const;
+  StallReason reason_of(std::uint64_t event, const hal::Descriptor& waiting) const;
   // Reason why `waiting` waited for `giver`.
   StallReason between(const hal::Descriptor& giver, const hal::Descriptor& waiting) const;
   void clear() { last_.clear(); }

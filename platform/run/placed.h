@@ -14,8 +14,8 @@ namespace attnvp::job {
 
 class Placed {
  public:
-  // Writes all inputs. `machine`: as the job's firmware sees it, the platform's or a partition's. Network, complete
-  // schedule and tensors must outlive this object; tensors are used in full mode only.
+  // Writes all inputs. `machine`: as the job's firmware sees it, the platform's or a partition's. The complete schedule
+  // and the tensors must outlive this object; tensors are used in full mode only.
   Placed(Platform& platform, const Partition& partition, const MachineConfig& machine,
          const workload::Workload& network, const Schedule& schedule, const Tensors* tensors);
 
@@ -35,7 +35,7 @@ class Placed {
   Platform& platform_;
   const Partition partition_;
   const MachineConfig machine_;
-  const workload::Workload& network_;
+  const workload::Workload network_;
   const Schedule& schedule_;
   const Tensors* tensors_;
   schedule::Job made_;

@@ -326,7 +326,7 @@ std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {
     module->reset();
   }
   context_.faults.clear();
-  context_.givers.clear();
+  context_.signallers.clear();
   start_ = context_.clock.now();
   for (const std::uint32_t c : booted) clusters[c]->cpu->start();
   simulate();

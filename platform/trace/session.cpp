@@ -117,9 +117,9 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     timeline_ = std::make_unique<TimelineSignals>(*recorder_, period);
     recorder_->add(*timeline_);
   }
-  journal_ = std::make_unique<CommandTrace>();
-  journal_->activity = power_.get();
-  platform.context().journal = journal_.get();
+  command_trace_ = std::make_unique<CommandTrace>();
+  command_trace_->activity = power_.get();
+  platform.context().command_trace = command_trace_.get();
   recorder_->start();
 }
 
@@ -150,8 +150,8 @@ void Session::add_power() {
 void Session::end() {
   recorder_->finish();
   cycles_ = (platform_->context().clock.now_fs() - start_fs_) / platform_->context().clock.period_fs();
-  platform_->context().journal = nullptr;
-  journal_->activity = nullptr;
+  platform_->context().command_trace = nullptr;
+  command_trace_->activity = nullptr;
   add_power();
   if (vcd_ != nullptr) {
     add_waits();
@@ -162,11 +162,11 @@ void Session::end() {
 
 // Adds stall reasons of each engine's descriptors, known when the token arrives, from the start of the wait.
 void Session::add_waits() {
-  const std::map<std::size_t, std::string> reasons = wait_reasons(*journal_, platform_->context().givers);
+  const std::map<std::size_t, std::string> reasons = wait_reasons(*command_trace_, platform_->context().signallers);
   const std::uint64_t period = platform_->context().clock.period_fs();
   std::map<std::string, std::vector<VcdWriter::Note>> notes;
-  for (std::size_t i = 0; i < journal_->entries().size(); ++i) {
-    const CommandTrace::Entry& e = journal_->entries()[i];
+  for (std::size_t i = 0; i < command_trace_->entries().size(); ++i) {
+    const CommandTrace::Entry& e = command_trace_->entries()[i];
     const std::uint64_t ready = std::min(e.ready, cycles_);
     if (e.fetched >= ready || !wanted_(e.track)) continue;
     const auto reason = reasons.find(i);
@@ -187,8 +187,8 @@ void Session::mark(const std::vector<Mark>& marks) {
   const std::uint64_t period = platform_->context().clock.period_fs();
   std::map<std::string, std::uint64_t> numbers;
   std::map<std::string, std::vector<VcdWriter::Note>> notes;
-  for (std::size_t i = 0; i < journal_->entries().size(); ++i) {
-    const CommandTrace::Entry& e = journal_->entries()[i];
+  for (std::size_t i = 0; i < command_trace_->entries().size(); ++i) {
+    const CommandTrace::Entry& e = command_trace_->entries()[i];
     const auto known = of.find({e.track, ++numbers[e.track]});
     if (known == of.end() || !wanted_(e.track)) continue;
     marks_[i] = known->second->text;
@@ -242,7 +242,7 @@ std::string Session::names() const { return trace::names(*codes_); }
 std::string Session::gtkw(const std::string& vcd, const std::string& names, const std::string& idle) const {
   const auto [from, to] = first_sight();
   View view{vcd, names, idle, from, to, first_pv_->time(), {}};
-  for (const auto& [address, words] : event_words(*journal_, platform_->context().givers)) {
+  for (const auto& [address, words] : event_words(*command_trace_, platform_->context().signallers)) {
     for (std::uint32_t cluster = 0; cluster < platform_->machine().clusters; ++cluster) {
       const std::uint64_t base = hal::events_base(cluster);
       if (address < base || address >= base + hal::kEventsSize) continue;
@@ -260,7 +260,7 @@ std::string Session::sucl(const std::string& vcd) const {
 }
 
 std::string Session::timeline() const {
-  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->context().givers,
+  return trace::timeline(*command_trace_, *timeline_, platform_->map(), platform_->context().signallers,
                          platform_->machine().clock_hz, cycles_, wanted_, marks_);
 }
 

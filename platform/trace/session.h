@@ -102,7 +102,7 @@ class Session {
   std::unique_ptr<VcdWriter> vcd_;
   std::unique_ptr<FirstPv> first_pv_;
   std::vector<std::pair<std::string, std::unique_ptr<Working>>> working_;  // by title
-  std::unique_ptr<CommandTrace> journal_;
+  std::unique_ptr<CommandTrace> command_trace_;
   std::unique_ptr<TimelineSignals> timeline_;
   std::function<bool(const std::string&)> wanted_;
   std::map<std::size_t, std::string> marks_;  // by index of the command trace's entry

@@ -86,11 +86,15 @@ class Tracks {
 
 class Timeline {
  public:
-  Timeline(const CommandTrace& journal, const TimelineSignals& signals, const AddressMap& map,
-           const SignallingDescriptors& givers, const std::function<bool(const std::string& path)>& wanted,
+  Timeline(const CommandTrace& command_trace, const TimelineSignals& signals, const AddressMap& map,
+           const SignallingDescriptors& signallers, const std::function<bool(const std::string& path)>& wanted,
            const std::map<std::size_t, std::string>& marks)
-      : journal_(journal), signals_(signals), map_(map), marks_(marks), cause_(wait_reasons(journal, givers)) {
-    for (const CommandTrace::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
+      : command_trace_(command_trace),
+        signals_(signals),
+        map_(map),
+        marks_(marks),
+        cause_(wait_reasons(command_trace, signallers)) {
+    for (const CommandTrace::Entry& e : command_trace.entries()) shown_.push_back(wanted(e.track));
   }
 
   std::string events() {
@@ -119,7 +123,7 @@ class Timeline {
   // ends.
   void spans() {
     std::map<std::string, std::uint64_t> done;
-    for (const CommandTrace::Entry& e : journal_.entries()) {
+    for (const CommandTrace::Entry& e : command_trace_.entries()) {
       std::uint64_t from = e.start;
       if (from != kNever && !is_nop(e.descriptor)) {
         std::uint64_t& before = done[e.track];
@@ -134,7 +138,7 @@ class Timeline {
   std::vector<std::string> tracks_in_order() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      if (shown_[i]) names.push_back(journal_.entries()[i].track);
+      if (shown_[i]) names.push_back(command_trace_.entries()[i].track);
     }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -160,7 +164,7 @@ class Timeline {
 
   void slices() {
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const CommandTrace::Entry& e = journal_.entries()[i];
+      const CommandTrace::Entry& e = command_trace_.entries()[i];
       if (!shown_[i]) continue;
       const std::string name = name_of(operation_of(e.descriptor));
       if (!spans_[i].empty()) {
@@ -187,9 +191,9 @@ class Timeline {
   // From the end of the signalling span to the start of the waiting one; omitted within one track.
   void arrows() {
     std::size_t number = 0;
-    for (const CommandTrace::Arrow& a : journal_.arrows()) {
+    for (const CommandTrace::Arrow& a : command_trace_.arrows()) {
       const std::size_t from = a.from - 1, to = a.to - 1;
-      const CommandTrace::Entry &giver = journal_.entries()[from], &taker = journal_.entries()[to];
+      const CommandTrace::Entry &giver = command_trace_.entries()[from], &taker = command_trace_.entries()[to];
       if (!shown_[from] || !shown_[to] || giver.track == taker.track) continue;
       if (spans_[from].empty() || spans_[to].empty()) continue;
       const Tracks::TrackId p = tracks_.of(giver.track), q = tracks_.of(taker.track);
@@ -228,7 +232,7 @@ class Timeline {
     }
   }
 
-  const CommandTrace& journal_;
+  const CommandTrace& command_trace_;
   const TimelineSignals& signals_;
   const AddressMap& map_;
   const std::map<std::size_t, std::string>& marks_;
@@ -241,11 +245,11 @@ class Timeline {
 
 }  // namespace
 
-std::string timeline(const CommandTrace& journal, const TimelineSignals& signals, const AddressMap& map,
-                     const SignallingDescriptors& givers, double clock_hz, std::uint64_t cycles,
+std::string timeline(const CommandTrace& command_trace, const TimelineSignals& signals, const AddressMap& map,
+                     const SignallingDescriptors& signallers, double clock_hz, std::uint64_t cycles,
                      const std::function<bool(const std::string& path)>& wanted,
                      const std::map<std::size_t, std::string>& marks) {
-  std::string events = Timeline(journal, signals, map, givers, wanted, marks).events();
+  std::string events = Timeline(command_trace, signals, map, signallers, wanted, marks).events();
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
   std::string origin;
   for (const files::Fact& fact : files::origin()) {

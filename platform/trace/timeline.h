@@ -71,8 +71,8 @@ class TimelineSignals : public TraceListener {
 };
 
 // `cycles`: of the whole run. `wanted` selects tracks by path. `marks`: findings by entry of the command trace.
-std::string timeline(const CommandTrace& journal, const TimelineSignals& signals, const AddressMap& map,
-                     const SignallingDescriptors& givers, double clock_hz, std::uint64_t cycles,
+std::string timeline(const CommandTrace& command_trace, const TimelineSignals& signals, const AddressMap& map,
+                     const SignallingDescriptors& signallers, double clock_hz, std::uint64_t cycles,
                      const std::function<bool(const std::string& path)>& wanted,
                      const std::map<std::size_t, std::string>& marks = {});
 

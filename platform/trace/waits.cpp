@@ -9,31 +9,33 @@
 
 namespace attnvp::trace {
 
-std::map<std::size_t, std::string> wait_reasons(const CommandTrace& journal, const SignallingDescriptors& givers) {
+std::map<std::size_t, std::string> wait_reasons(const CommandTrace& command_trace,
+                                                const SignallingDescriptors& signallers) {
   std::map<std::size_t, const CommandTrace::Arrow*> last;
-  for (const CommandTrace::Arrow& a : journal.arrows()) {
+  for (const CommandTrace::Arrow& a : command_trace.arrows()) {
     const CommandTrace::Arrow*& known = last[a.to - 1];
     if (known == nullptr || a.given >= known->given) known = &a;
   }
   std::map<std::size_t, std::string> reasons;
   for (const auto& [to, arrow] : last) {
-    reasons[to] =
-        reason(givers.between(journal.entries()[arrow->from - 1].descriptor, journal.entries()[to].descriptor));
+    reasons[to] = reason(signallers.between(command_trace.entries()[arrow->from - 1].descriptor,
+                                            command_trace.entries()[to].descriptor));
   }
   return reasons;
 }
 
-std::map<std::uint64_t, std::string> event_words(const CommandTrace& journal, const SignallingDescriptors& givers) {
+std::map<std::uint64_t, std::string> event_words(const CommandTrace& command_trace,
+                                                 const SignallingDescriptors& signallers) {
   struct Use {
     std::map<std::string, std::size_t> reasons;
     std::set<std::string> takers;
   };
   std::map<std::uint64_t, Use> uses;
-  for (const CommandTrace::Arrow& a : journal.arrows()) {
-    if (a.from == CommandTrace::kNobody || a.to == CommandTrace::kNobody) continue;
-    const CommandTrace::Entry& taker = journal.entries()[a.to - 1];
+  for (const CommandTrace::Arrow& a : command_trace.arrows()) {
+    if (a.from == CommandTrace::kNone || a.to == CommandTrace::kNone) continue;
+    const CommandTrace::Entry& taker = command_trace.entries()[a.to - 1];
     Use& use = uses[a.event];
-    ++use.reasons[reason(givers.between(journal.entries()[a.from - 1].descriptor, taker.descriptor))];
+    ++use.reasons[reason(signallers.between(command_trace.entries()[a.from - 1].descriptor, taker.descriptor))];
     const std::size_t cluster = taker.track.find(".cluster");
     std::string name = taker.track.substr(cluster == std::string::npos ? 0 : taker.track.find('.', cluster + 1) + 1);
     std::replace(name.begin(), name.end(), '.', ' ');

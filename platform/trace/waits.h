@@ -12,13 +12,15 @@
 namespace attnvp::trace {
 
 // For entries that received a token from another: the content of the last token ("K from DRAM").
-std::map<std::size_t, std::string> wait_reasons(const CommandTrace& journal, const SignallingDescriptors& givers);
+std::map<std::size_t, std::string> wait_reasons(const CommandTrace& command_trace,
+                                                const SignallingDescriptors& signallers);
 
 // All possible reasons, in a fixed order.
 std::vector<std::string> wait_words();
 
 // Content and receiver of each event's tokens, by register address: "C from MAC to core0 vec". With several receivers:
 // the first and the number of others.
-std::map<std::uint64_t, std::string> event_words(const CommandTrace& journal, const SignallingDescriptors& givers);
+std::map<std::uint64_t, std::string> event_words(const CommandTrace& command_trace,
+                                                 const SignallingDescriptors& signallers);
 
 }  // namespace attnvp::trace

@@ -70,7 +70,7 @@ bool SemaphoreUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin)
 void SemaphoreUnit::took(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
   set(slot, slot.tokens - tokens);
   takes += tokens;
-  if (ctx_.journal != nullptr) ctx_.journal->took(slot.address, tokens, origin, ctx_.clock.now());
+  if (ctx_.command_trace != nullptr) ctx_.command_trace->took(slot.address, tokens, origin, ctx_.clock.now());
 }
 
 void SemaphoreUnit::serve(Slot& slot) {
@@ -146,13 +146,13 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
   if (event >= slots_.size()) return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   Slot& slot = slots_[event];
   const auto* const extension = payload.get_extension<OriginExtension>();
-  const CommandTrace::Id origin = extension != nullptr ? extension->descriptor : CommandTrace::kNobody;
+  const CommandTrace::Id origin = extension != nullptr ? extension->descriptor : CommandTrace::kNone;
   switch (offset % hal::kEventStride) {
     case hal::kEventSignal:
       if (!payload.is_write()) break;
       set(slot, slot.tokens + value);
       signals += value;
-      if (ctx_.journal != nullptr) ctx_.journal->gave(slot.address, value, origin, ctx_.clock.now());
+      if (ctx_.command_trace != nullptr) ctx_.command_trace->signalled(slot.address, value, origin, ctx_.clock.now());
       if (!slot.takers.empty()) slot.serve.notify_delta();
       slot.changed.notify();
       return respond_with(tlm::TLM_OK_RESPONSE);

@@ -24,7 +24,7 @@ void MultiChannelDma::Channel::settle(std::uint64_t now) {
   busy = is_busy;
   if (!busy) busy_cycles += now - busy_since;
   busy_since = now;
-  account.unit(busy ? StallAttribution::kBusy : StallAttribution::kIdle, now);
+  stalls.unit(busy ? StallAttribution::kBusy : StallAttribution::kIdle, now);
 }
 
 void MultiChannelDma::Channel::done() {

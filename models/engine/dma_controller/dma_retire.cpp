@@ -97,9 +97,9 @@ void MultiChannelDma::end_burst(InFlight& entry) {
 // Called after the descriptor's events were signalled.
 void MultiChannelDma::end_descriptor(Channel& channel) {
   const Channel::Ending& ending = channel.ending.front();
-  if (ctx_.journal != nullptr && ending.id != CommandTrace::kNobody) {
-    CommandTrace::Entry& journal = ctx_.journal->of(ending.id);
-    journal.end = journal.done = ctx_.clock.now();
+  if (ctx_.command_trace != nullptr && ending.id != CommandTrace::kNone) {
+    CommandTrace::Entry& command_trace = ctx_.command_trace->of(ending.id);
+    command_trace.end = command_trace.done = ctx_.clock.now();
   }
   channel.done();
   descriptors += 1;

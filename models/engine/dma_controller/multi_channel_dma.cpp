@@ -66,7 +66,8 @@ MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleConte
     channels_.push_back(std::make_unique<Channel>(*this, i));
     Channel* channel = channels_.back().get();
     channel->events.account_in([this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
-      if (channel->account.pends(ctx_.clock.now())) channel->account.resolve(ctx_.givers.cause(event, descriptor));
+      if (channel->stalls.pends(ctx_.clock.now()))
+        channel->stalls.resolve(ctx_.signallers.reason_of(event, descriptor));
     });
   }
   if (!ctx_.full_data) {
@@ -120,7 +121,7 @@ void MultiChannelDma::reset() {
     c->queue.reset();
     c->ages.clear();
     c->taken_up = 0;
-    c->account.reset(ctx_.clock.now());
+    c->stalls.reset(ctx_.clock.now());
     c->busy = false;
     c->busy_cycles = c->bytes = 0;
     c->waits_for.set_none();
@@ -131,10 +132,10 @@ void MultiChannelDma::reset() {
   doorbells_ = 0;
 }
 
-std::vector<StallCounts> MultiChannelDma::ledgers() const {
+std::vector<StallCounts> MultiChannelDma::stall_counts() const {
   std::vector<StallCounts> all;
   for (const auto& c : channels_) {
-    all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, 0, c->bytes, c->account.lines()});
+    all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, 0, c->bytes, c->stalls.lines()});
   }
   return all;
 }
@@ -154,11 +155,12 @@ sim::Process MultiChannelDma::front_end(Channel& channel) {
     while (channel.queue.empty()) co_await channel.pushed;
     const hal::Descriptor& d = channel.queue.front();
     channel.state.set(kWaitEvent);
-    channel.account.waits({StallReason::kPending}, ctx_.clock.now());
+    channel.stalls.waits({StallReason::kPending}, ctx_.clock.now());
     ++channel.taken_up;
-    channel.id = ctx_.journal == nullptr
-                     ? CommandTrace::kNobody
-                     : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
+    channel.id =
+        ctx_.command_trace == nullptr
+            ? CommandTrace::kNone
+            : ctx_.command_trace->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
     Refusal refusal = check_header(d);
     if (!refusal.any()) refusal = channel.events.check(d);
     if (refusal.any()) {
@@ -166,11 +168,11 @@ sim::Process MultiChannelDma::front_end(Channel& channel) {
       co_return;
     }
     co_await channel.events.take(d, channel.id);
-    if (ctx_.journal != nullptr && channel.id != CommandTrace::kNobody)
-      ctx_.journal->of(channel.id).ready = ctx_.clock.now();
+    if (ctx_.command_trace != nullptr && channel.id != CommandTrace::kNone)
+      ctx_.command_trace->of(channel.id).ready = ctx_.clock.now();
 
     if (d.opcode == hal::Opcode::kNop) {  // ends after all earlier descriptors
-      channel.account.waits({StallReason::kDrain}, ctx_.clock.now());
+      channel.stalls.waits({StallReason::kDrain}, ctx_.clock.now());
       while (!channel.ending.empty()) co_await channel.emptied;
       channel.current = d;
       channel.ages.pop_front();
@@ -182,7 +184,7 @@ sim::Process MultiChannelDma::front_end(Channel& channel) {
       co_await channel.issued;
     }
     channel.state.set(kIdle);
-    channel.account.waits({StallReason::kProcessor}, ctx_.clock.now());
+    channel.stalls.waits({StallReason::kProcessor}, ctx_.clock.now());
   }
 }
 
@@ -296,8 +298,8 @@ void MultiChannelDma::begin_burst(Channel& channel) {
     channel.started = true;
     channel.begun();
     channel.ending.push_back({channel.current, channel.id, 0, false});
-    if (ctx_.journal != nullptr && channel.id != CommandTrace::kNobody)
-      ctx_.journal->of(channel.id).start = ctx_.clock.now();
+    if (ctx_.command_trace != nullptr && channel.id != CommandTrace::kNone)
+      ctx_.command_trace->of(channel.id).start = ctx_.clock.now();
   }
   channel.counted += config_.counted(burst_.bytes);
   ++channel.ending.back().bursts;

@@ -44,7 +44,7 @@ class MultiChannelDma : public DmaController {
 
   std::string waiting_for() const override;
   void reset() override;
-  std::vector<StallCounts> ledgers() const override;
+  std::vector<StallCounts> stall_counts() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter bursts{
@@ -79,18 +79,18 @@ class MultiChannelDma : public DmaController {
       std::uint64_t bursts;  // in flight
       bool issued;           // all bursts are issued
     };
-    std::deque<Ending> ending;                    // started and not completed
-    std::uint64_t counted = 0;                    // bytes in flight
-    std::uint64_t taken_up = 0;                   // descriptors removed from the queue
-    CommandTrace::Id id = CommandTrace::kNobody;  // of `current`
-    bool started = false;                         // a burst of `transfer` was issued
+    std::deque<Ending> ending;                  // started and not completed
+    std::uint64_t counted = 0;                  // bytes in flight
+    std::uint64_t taken_up = 0;                 // descriptors removed from the queue
+    CommandTrace::Id id = CommandTrace::kNone;  // of `current`
+    bool started = false;                       // a burst of `transfer` was issued
     struct UnderWay {
       hal::Descriptor descriptor;
       std::uint64_t number;
     };
     std::deque<UnderWay> under_way;  // for signals, oldest first; kept only while a waveform is written
-    StallAttribution account;
-    bool busy = false;  // has a transfer, as seen by `account`
+    StallAttribution stalls;
+    bool busy = false;  // has a transfer, as seen by `stalls`
     std::uint64_t busy_since = 0, busy_cycles = 0, bytes = 0;
     void settle(std::uint64_t now);
     void begun();  // the first burst of `current` was issued

@@ -24,7 +24,7 @@ class Activity {
 
 // nullptr: not recorded.
 inline Activity* activity_of(const Context& context) {
-  return context.journal == nullptr ? nullptr : context.journal->activity;
+  return context.command_trace == nullptr ? nullptr : context.command_trace->activity;
 }
 
 }  // namespace attnvp

@@ -6,13 +6,13 @@ namespace attnvp {
 
 void CommandTrace::took(std::uint64_t event, std::uint32_t tokens, Id taker, std::uint64_t now) {
   std::deque<Given>& queue = tokens_[event];
-  Id last = kNobody;
+  Id last = kNone;
   while (tokens > 0 && !queue.empty()) {
     Given& given = queue.front();
     const std::uint32_t n = std::min(tokens, given.tokens);
     tokens -= n;
     given.tokens -= n;
-    if (given.giver != kNobody && taker != kNobody && given.giver != last) {
+    if (given.giver != kNone && taker != kNone && given.giver != last) {
       arrows_.push_back({given.giver, taker, event, given.cycle, now});
     }
     last = given.giver;

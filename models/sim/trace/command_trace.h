@@ -17,7 +17,7 @@ class Activity;
 class CommandTrace {
  public:
   using Id = std::uint64_t;
-  static constexpr Id kNobody = 0;  // the control processor, or not traced
+  static constexpr Id kNone = 0;  // the control processor, or not traced
 
   struct Entry {  // times in cycles of the platform clock; kNever: not reached
     std::string track;
@@ -44,7 +44,7 @@ class CommandTrace {
   Entry& of(Id id) { return entries_[id - 1]; }
 
   // Tokens are taken in the order in which they were given.
-  void gave(std::uint64_t event, std::uint32_t tokens, Id giver, std::uint64_t now) {
+  void signalled(std::uint64_t event, std::uint32_t tokens, Id giver, std::uint64_t now) {
     tokens_[event].push_back({giver, tokens, now});
   }
   void took(std::uint64_t event, std::uint32_t tokens, Id taker, std::uint64_t now);

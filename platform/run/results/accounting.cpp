@@ -28,7 +28,7 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 }  // namespace
 
 void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch, std::uint64_t bias) {
-  std::vector<SignallingDescriptors::Range>& ranges = platform.context().givers.ranges;
+  std::vector<SignallingDescriptors::Range>& ranges = platform.context().signallers.ranges;
   ranges.clear();
   if (platform.l2 != nullptr) ranges.push_back({hal::kL2Base, hal::kL1Base, trace::kTagOfL2});
   const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch, bias};
@@ -46,7 +46,7 @@ std::vector<UnitTime> unit_times(const Platform& platform, std::uint64_t cycles)
   const MachineConfig& m = platform.machine();
   const double dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
   for (const Module* module : platform.modules()) {
-    for (const StallCounts& l : module->ledgers()) {
+    for (const StallCounts& l : module->stall_counts()) {
       const std::string name = module->name();
       UnitTime unit{l.unit.empty() ? name : name + "." + l.unit, last_part(name), {}};
       std::uint64_t worked = l.busy_cycles - l.stall_cycles, all_idle = 0;

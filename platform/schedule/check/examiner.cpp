@@ -7,6 +7,7 @@
 #include "firmware/hal/registers.h"
 #include "firmware/runtime/dataflow.h"
 #include "firmware/runtime/l1_region.h"
+#include "models/sim/stall_attribution.h"
 #include "platform/schedule/names.h"
 #include "platform/schedule/programs.h"
 
@@ -113,6 +114,9 @@ void Examiner::complaints() {
         break;
       case Complaint::Kind::kContended:
         f.kind = Kind::kContended;
+        f.event = trace_.event_name(c.event, trace_.lines[c.line].cluster);
+        f.detail =
+            fmt::format("takes tokens of {}, as {} does", event_text(c.event, trace_.lines[c.line].cluster), c.text);
         break;
     }
     add(std::move(f), c.line, c.line);
@@ -133,10 +137,10 @@ bool Examiner::stuck(LineId id, Finding& f, bool& root) const {
     const Take& t = trace_.takes[i];
     if (order_.given(t.event) >= t.needed) continue;
     const Event& e = trace_.events[t.event];
-    root = std::none_of(e.givers.begin(), e.givers.end(), goes_on);
+    root = std::none_of(e.signallers.begin(), e.signallers.end(), goes_on);
     f.event = trace_.event_name(t.event, line.cluster);
-    f.detail = fmt::format("waits for {}, which is given {} tokens of the {} that are taken up to then", f.event,
-                           order_.given(t.event), t.needed);
+    f.detail = fmt::format("waits for {}, which receives {} of the {} tokens taken up to then",
+                           event_text(t.event, line.cluster), order_.given(t.event), t.needed);
     return true;
   }
   if (s.to == kNone || order_.level(s.to) < trace_.lines[s.to].depth) return false;
@@ -167,6 +171,7 @@ void Examiner::tokens() {
     Finding f;
     const std::uint32_t cluster = e / trace_.machine().events.events;
     f.event = trace_.event_name(e, cluster);
+    const std::string text = event_text(e, cluster);
     const LineId key = e;
     const auto tell_of = [&](Kind kind, LineId line, std::string detail) {
       Finding one = f;
@@ -186,35 +191,54 @@ void Examiner::tokens() {
     std::uint64_t may_stay = event.given_by_processor;
     for (const std::uint32_t last : event.last) may_stay += last;
     if (event.given > taken + may_stay) {
-      tell_of(Kind::kLeftOver, event.givers.back(),
-              fmt::format("{} is given {} tokens, {} of them by the processor, and {} are taken", f.event, event.given,
+      tell_of(Kind::kLeftOver, event.signallers.back(),
+              fmt::format("{} receives {} tokens, {} of them from the processor, and {} are taken", text, event.given,
                           event.given_by_processor, taken));
     }
     if (event.given > kMostTokens) {
-      tell_of(Kind::kOverflow, event.givers.front(),
-              fmt::format("{} is given {} tokens; its counter holds {}", f.event, event.given, kMostTokens));
+      tell_of(Kind::kOverflow, event.signallers.front(),
+              fmt::format("{} receives {} tokens; its counter holds {}", text, event.given, kMostTokens));
     }
   }
 }
 
-// Event that usually orders two queues: one that either command names, or any.
-std::string Examiner::event_between(const Touch& before, const Touch& now) const {
+std::uint32_t Examiner::event_between(const Touch& before, const Touch& now) const {
   const auto joins = [&](std::uint32_t event) {
     const Event& e = trace_.events[event];
     return std::find(e.takers.begin(), e.takers.end(), now.line) != e.takers.end() &&
-           std::find(e.givers.begin(), e.givers.end(), before.line) != e.givers.end();
+           std::find(e.signallers.begin(), e.signallers.end(), before.line) != e.signallers.end();
   };
   const TraceStep &a = trace_.lines[before.line].steps[before.step], &b = trace_.lines[now.line].steps[now.step];
   for (std::uint32_t i = a.first_give; i < a.first_give + a.gives; ++i) {
-    if (joins(trace_.gives[i].event)) return trace_.event_name(trace_.gives[i].event, trace_.lines[now.line].cluster);
+    if (joins(trace_.gives[i].event)) return trace_.gives[i].event;
   }
   for (std::uint32_t i = b.first_take; i < b.first_take + b.takes; ++i) {
-    if (joins(trace_.takes[i].event)) return trace_.event_name(trace_.takes[i].event, trace_.lines[now.line].cluster);
+    if (joins(trace_.takes[i].event)) return trace_.takes[i].event;
   }
   for (std::uint32_t e = 0; e < trace_.events.size(); ++e) {
-    if (joins(e)) return trace_.event_name(e, trace_.lines[now.line].cluster);
+    if (joins(e)) return e;
   }
-  return {};
+  return kNone;
+}
+
+std::string Examiner::event_text(std::uint32_t event, std::uint32_t seen_from) const {
+  const Event& e = trace_.events[event];
+  const std::string name = trace_.event_name(event, seen_from);
+  if (e.signalled_by == kNone) return e.given > 0 ? name + " (processor)" : name;
+  const hal::Descriptor& by = trace_.descriptors[e.signalled_by];
+  const Operation operation = operation_of(by);
+  if (e.awaited_by != kNone) {
+    const StallReason reason = SignallingDescriptors().between(by, trace_.descriptors[e.awaited_by]);
+    if (reason.kind == StallReason::kSpace) return name + " (space)";
+  }
+  if (operation == kLoadOperation) {
+    const std::string from = place_text(job_, seen_from, by.operand[0].address);
+    return fmt::format("{} ({} from DRAM)", name, from.substr(0, from.find('+')));
+  }
+  const Made made = made_by(operation);
+  if (made.what == nullptr) return name;
+  return fmt::format("{} ({} {})", name, made.what,
+                     made.unit == hal::Unit::kDma ? "in DRAM" : std::string("from ") + hal::name_of(made.unit));
 }
 
 // Order within a queue. An engine may read the operands of the next command, and store its first results, before the
@@ -243,9 +267,12 @@ void Examiner::race(const Touch& one, const Touch& other) {
   f.parties = {party(before), party(now)};
   f.low = std::max(before.region.address, now.region.address);
   f.high = std::min(before.region.end(), now.region.end());
-  f.event = event_between(before, now);
-  f.detail = f.event.empty() ? "nothing orders the two, and no event goes from the one queue to the other"
-                             : fmt::format("nothing orders the two; {} could", f.event);
+  const std::uint32_t event = event_between(before, now), cluster = trace_.lines[now.line].cluster;
+  f.detail = "the two accesses are not ordered, and no event goes from the first queue to the second";
+  if (event != kNone) {
+    f.event = trace_.event_name(event, cluster);
+    f.detail = fmt::format("the two accesses are not ordered; {} could order them", event_text(event, cluster));
+  }
   add(std::move(f), before.line, now.line);
 }
 

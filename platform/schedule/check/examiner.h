@@ -43,7 +43,10 @@ class Examiner {
   Party party(LineId line, std::uint32_t step, const char* access, std::uint64_t address) const;
   Party party(const Touch& touch) const;
   std::string place(std::uint32_t cluster, std::uint64_t address) const;
-  std::string event_between(const Touch& before, const Touch& now) const;
+  // Event that usually orders the two queues: one that either command names, or any; kNone: there is none.
+  std::uint32_t event_between(const Touch& before, const Touch& now) const;
+  // "e4 (P from VEC)": the event's name and, as in waveforms, what its tokens stand for.
+  std::string event_text(std::uint32_t event, std::uint32_t seen_from) const;
   Finding about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const;
   void tell(Kind kind, const Touch& touch, Interval bytes, const char* detail);
   void add(Finding finding, LineId first, LineId second);

@@ -68,6 +68,7 @@ void Trace::take(LineId line, TraceStep& step, std::uint32_t event, std::uint32_
   e.uses.push_back(
       {line, static_cast<std::uint32_t>(lines[line].steps.size()), static_cast<std::uint32_t>(takes.size()), tokens});
   e.all += tokens;
+  if (!lines[line].processor && e.awaited_by == kNone) e.awaited_by = static_cast<std::uint32_t>(descriptors.size());
   takes.push_back({event, e.all, e.taken[at]});
   ++step.takes;
 }
@@ -89,23 +90,26 @@ void Trace::settle() {
     }
     if (contender == nullptr) continue;
     const Event::Use& a = *(contender - 1);
-    complaints.push_back({Complaint::Kind::kContended, contender->line, contender->step, 0, 0,
-                          fmt::format("takes tokens of {}, and so does {}",
-                                      event_name(id, lines[contender->line].cluster), line_name(a.line))});
+    complaints.push_back({Complaint::Kind::kContended, contender->line, contender->step, 0, 0, line_name(a.line), id});
     for (const Event::Use& use : e.uses) takes[use.take].needed = takes[use.take].own;
   }
 }
 
 void Trace::give(LineId line, TraceStep& step, std::uint32_t event, std::uint32_t tokens) {
   Event& e = events[event];
-  const auto at = static_cast<std::size_t>(std::find(e.givers.begin(), e.givers.end(), line) - e.givers.begin());
-  if (at == e.givers.size()) {
-    e.givers.push_back(line);
+  const auto at =
+      static_cast<std::size_t>(std::find(e.signallers.begin(), e.signallers.end(), line) - e.signallers.begin());
+  if (at == e.signallers.size()) {
+    e.signallers.push_back(line);
     e.last.push_back(0);
   }
   e.last[at] = tokens;
   e.given += tokens;
-  if (lines[line].processor) e.given_by_processor += tokens;
+  if (lines[line].processor) {
+    e.given_by_processor += tokens;
+  } else if (e.signalled_by == kNone) {
+    e.signalled_by = static_cast<std::uint32_t>(descriptors.size());
+  }
   gives.push_back({event, tokens});
   ++step.gives;
 }

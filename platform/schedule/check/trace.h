@@ -67,12 +67,14 @@ struct Event {
     std::uint32_t step, take;  // index in Trace::takes
     std::uint32_t tokens;
   };
-  std::vector<LineId> takers, givers;
+  std::vector<LineId> takers, signallers;
   std::vector<Use> uses;                            // takes in program order
   std::vector<std::uint64_t> taken;                 // tokens taken by each taker
   std::vector<std::uint32_t> last;                  // tokens in the last give of each signalling line
   std::uint64_t all = 0;                            // tokens taken by all takers
   std::uint64_t given = 0, given_by_processor = 0;  // tokens given in all
+  // First commands that signal the event and wait for it, index in Trace::descriptors; kNone: none.
+  std::uint32_t signalled_by = kNone, awaited_by = kNone;
 };
 
 // Space allocated by firmware, newest last, while it is freed in reverse order.
@@ -89,6 +91,7 @@ struct Complaint {
   std::uint32_t step;
   std::uint64_t low = 0, high = 0;
   std::string text;
+  std::uint32_t event = kNone;  // kContended: the event; `text` is then the queue that takes its tokens as well
 };
 
 class Trace {

@@ -33,7 +33,7 @@ Outcome matmul_with_stride(const MachineConfig& m, std::uint32_t stride) {
   const Engine& mac = *bench.core().mac;
   Memory& l1 = *bench.cluster().l1;
   const bool counts = m.l1.kind == "banked";
-  return {cycles, mac.value("stall_cycles"), mac.ledgers()[0].bank_cycles,
+  return {cycles, mac.value("stall_cycles"), mac.stall_counts()[0].bank_cycles,
           counts ? l1.value("bank_conflict_cycles") : 0};
 }
 
@@ -61,7 +61,7 @@ TEST(BankedScratchpad, TheAccountHasWhatConflictsCost) {
   hal::Descriptor d = matmul(256, 64, 32, {16, 16, 32}, kL1, kL1 + (256 << 10), kL1 + (512 << 10));
   d.operand[0].row_stride = 512;
   const std::uint64_t cycles = cycles_of(bench, kMac, d);
-  const StallCounts ledger = bench.core().mac->ledgers()[0];
+  const StallCounts ledger = bench.core().mac->stall_counts()[0];
   EXPECT_GT(ledger.bank_cycles, 0U);
   EXPECT_LE(ledger.bank_cycles, ledger.stall_cycles);
   EXPECT_GT(cycles, 0U);

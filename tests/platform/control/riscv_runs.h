@@ -35,11 +35,11 @@ inline RiscvRun run_job(const MachineConfig& machine, const std::string& network
   schedule.tiling = tiling;
   schedule = complete(machine, network, schedule);
   job::Runner runner(machine, config::load_energy(machine.energy), full);
-  CommandTrace journal;
-  runner.platform().context().journal = &journal;
+  CommandTrace command_trace;
+  runner.platform().context().command_trace = &command_trace;
   RiscvRun run;
   run.result = runner.run(network, schedule, full ? &tensors : nullptr, {});
-  for (const CommandTrace::Entry& e : journal.entries()) {
+  for (const CommandTrace::Entry& e : command_trace.entries()) {
     run.descriptors[e.track].emplace_back(reinterpret_cast<const char*>(&e.descriptor), sizeof e.descriptor);
   }
   // Firmware orders loads by queue levels, which depend on time.
