@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/shared/options.h"
-#include "models/control/riscv_processor/untimed.h"
+#include "models/control/riscv_processor/program.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/base/complaint.h"
 #include "platform/base/version.h"

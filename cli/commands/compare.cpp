@@ -12,7 +12,7 @@
 #include "explore/processes/processes.h"
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
-#include "models/control/riscv_processor/config.h"
+#include "models/control/config.h"
 #include "platform/base/complaint.h"
 #include "platform/base/outputs.h"
 #include "platform/base/printable.h"

@@ -5,7 +5,7 @@
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
-#include "models/streaming/operation.h"
+#include "models/streaming/graph.h"
 #include "platform/machine/catalog.h"
 #include "platform/report/table.h"
 

@@ -11,7 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/shared/options.h"
-#include "models/control/riscv_processor/config.h"
+#include "models/control/config.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"

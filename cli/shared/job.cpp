@@ -4,7 +4,7 @@
 
 #include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
-#include "models/control/riscv_processor/config.h"
+#include "models/control/config.h"
 #include "models/registry.h"
 #include "platform/base/complaint.h"
 #include "platform/machine/error.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "explore/tuning/portfolio.h"
-#include "models/engine/mac_engine/mac_rate.h"
+#include "models/engine/mac_engine/mac_plan.h"
 #include "platform/machine/error.h"
 #include "platform/report/json.h"
 #include "platform/report/power.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "explore/tuning/strategy.h"
-#include "models/control/riscv_processor/config.h"
+#include "models/control/config.h"
 #include "models/registry.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"

@@ -10,7 +10,7 @@
 #include <exception>
 #include <filesystem>
 
-#include "models/control/riscv_processor/config.h"
+#include "models/control/config.h"
 #include "models/registry.h"
 #include "platform/base/input.h"
 #include "platform/machine/hardware.h"

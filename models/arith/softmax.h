@@ -73,4 +73,8 @@ Half normalise(ExpTerm term, Reciprocal reciprocal);
 void softmax_row_reference(const Half* in, Half* out, std::size_t n);
 void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace);
 
+// Soft-cap of scores before softmax: cap * tanh(x / cap). Computed in double from additions, products and quotients
+// only, so that all hosts give the same bits. Absolute error below 1e-14 * cap.
+double soft_cap(double x, double cap);  // cap > 0; NaN for NaN
+
 }  // namespace attnvp::arith

@@ -8,7 +8,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/interconnect/bus/initiator.h"
-#include "models/sim/trace/activity.h"
+#include "models/sim/trace/command_trace.h"
 #include "models/sim/trace/operation.h"
 
 namespace attnvp {

@@ -18,12 +18,11 @@
 #include <boost/circular_buffer.hpp>
 #include <string>
 
-#include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
 #include "models/engine/engine.h"
-#include "models/engine/event_port.h"
 #include "models/engine/plan.h"
-#include "models/interconnect/bus/at_initiator.h"
+#include "models/engine/ports.h"
+#include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/stream.h"
 #include "models/sim/module.h"
 #include "models/sim/process.h"

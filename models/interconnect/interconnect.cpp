@@ -1,5 +1,7 @@
 #include "models/interconnect/interconnect.h"
 
+#include "models/registry.h"
+
 namespace attnvp {
 
 tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name, int cluster) {
@@ -72,5 +74,28 @@ void Interconnect::Hop::responded(bool /*is_ok*/, const sc_core::sc_time& delay)
   owner.free_hops_.push_back(this);
   owner.respond(initiator, *payload, delay);
 }
+
+// Interconnect of kind `ideal`: a full crossbar without its own time. Accesses cost bus cycles at the control processor
+// and bandwidth at DRAM.
+
+namespace {
+
+class IdealInterconnect : public Interconnect {
+ public:
+  using Interconnect::Interconnect;
+  bool is_approximately_timed() const override { return true; }
+
+ private:
+  void carry(int /*initiator*/, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    send(target, payload, delay);
+  }
+};
+
+const bool kRegistered = add_kind<Interconnect>(
+    {"interconnect", "ideal", "is a full crossbar without time of its own", {}, [](const ModuleContext& site) {
+       return std::make_unique<IdealInterconnect>(site.name, site.context);
+     }});
+
+}  // namespace
 
 }  // namespace attnvp

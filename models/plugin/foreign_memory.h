@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "models/plugin/foreign_target.h"
+#include "models/plugin/foreign_sockets.h"
 #include "models/plugin/library.h"
-#include "models/sim/counter.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/keys/keys.h"
+#include "models/keys/key.h"
 #include "models/plugin/plugin.h"
 #include "models/registry.h"
 #include "models/slot.h"

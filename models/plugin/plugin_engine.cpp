@@ -1,18 +1,180 @@
 // Engines and DMA controllers of kind `plugin`: a library's module (plugin.h) between the platform's sockets.
 #include <fmt/format.h>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
 
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "firmware/hal/registers.h"
 #include "models/engine/dma_controller/dma_controller.h"
 #include "models/engine/engine.h"
-#include "models/plugin/burst_stream.h"
-#include "models/plugin/foreign_control.h"
-#include "models/plugin/foreign_initiator.h"
+#include "models/interconnect/bus/stream.h"
+#include "models/interconnect/bus/transport.h"
+#include "models/plugin/foreign_sockets.h"
 #include "models/plugin/library.h"
-#include "models/sim/endless.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
+
+// Register port of a plug-in engine or DMA controller: forwards accesses of processors by b_transport. Protocol
+// violations are faults of the surrounding module.
+class ForeignControl : public sc_core::sc_module {
+ public:
+  using Fault = std::function<void(std::uint64_t address, std::string what)>;
+  ForeignControl(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target, Counter& descriptors,
+                 Fault fault);
+
+  tlm_utils::simple_target_socket<ForeignControl> in{"in"};
+
+  std::string waiting_for() const;  // description of an access without response; empty: none
+
+ private:
+  struct Call {
+    std::string what;  // "a write of 4 bytes"
+    std::uint64_t address;
+    std::uint64_t cycle;
+  };
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload) { return out_->transport_dbg(payload); }
+
+  Context& ctx_;
+  Counter& descriptors_;
+  Fault fault_;
+  std::deque<Call> calls_;  // in progress
+  tlm_utils::simple_initiator_socket<ForeignControl> out_{"out"};
+};
+
+ForeignControl::ForeignControl(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target,
+                               Counter& descriptors, Fault fault)
+    : sc_module(name), ctx_(context), descriptors_(descriptors), fault_(std::move(fault)) {
+  in.register_b_transport(this, &ForeignControl::b_transport);
+  in.register_transport_dbg(this, &ForeignControl::transport_dbg);
+  out_.bind(target);
+}
+
+void ForeignControl::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const std::uint64_t address = payload.get_address();
+  const std::string what =
+      fmt::format("a {} of {} bytes", payload.is_read() ? "read" : "write", payload.get_data_length());
+  if (payload.is_write() && address % hal::kQueueStride == hal::kQueueDoorbell) descriptors_ += 1;
+  calls_.push_back({what, address, ctx_.clock.now()});
+  try {
+    out_->b_transport(payload, delay);
+  } catch (const sc_core::sc_unwind_exception&) {  // this process is being terminated
+    throw;
+  } catch (...) {
+    fault_(address, fmt::format("its plug-in threw an exception {} ({})", exception_text(), what));
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    delay = sc_core::SC_ZERO_TIME;
+    return;
+  }
+  const auto found =
+      std::find_if(calls_.begin(), calls_.end(), [&](const Call& c) { return c.address == address && c.what == what; });
+  calls_.erase(found);
+  if (delay.value() > UINT64_MAX - ctx_.clock.now_fs() - ctx_.clock.period_fs()) {
+    fault_(address, fmt::format("its plug-in annotated a delay of {}; simulated time ends after 2^64 fs ({})",
+                                delay.to_string(), what));
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    delay = sc_core::SC_ZERO_TIME;
+  } else if (!payload.is_response_ok() && !ctx_.faults.any()) {
+    fault_(address, fmt::format("its plug-in answered {} to {}", payload.get_response_string(), what));
+  }
+}
+
+std::string ForeignControl::waiting_for() const {
+  if (calls_.empty()) return {};
+  const Call& call = calls_.front();
+  return fmt::format("its plug-in has not answered {} at {:#x} since cycle {}", call.what, call.address, call.cycle);
+}
+
+// Adaptor from the base protocol to an engine's stream port of L1. Each burst becomes a stream of one row. Its bytes
+// are moved by DMI at its end.
+class BurstStream final : public Target {
+ public:
+  explicit BurstStream(const char* name) : out(name) {}
+  StreamInitiatorSocket out;
+
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  unsigned debug(std::uint32_t port, tlm::tlm_generic_payload& payload) override;
+
+ private:
+  struct Burst final : PendingAccess {
+    explicit Burst(BurstStream& its_owner) : owner(its_owner) {}
+    void responded(bool is_ok, const sc_core::sc_time& delay) override;
+    BurstStream& owner;
+    tlm::tlm_generic_payload* payload = nullptr;
+    Response response;
+    Stream stream;
+    StreamTransaction transaction;
+  };
+  void end(Burst& burst);
+  unsigned move(tlm::tlm_generic_payload& payload);
+
+  std::deque<Burst> bursts_;
+  std::vector<Burst*> free_bursts_;
+  tlm::tlm_dmi dmi_;
+  bool has_dmi_ = false;
+};
+
+bool BurstStream::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                        const Response& response) {
+  if (payload.get_byte_enable_ptr() != nullptr) {
+    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+    return true;
+  }
+  if (!payload.is_read() && !payload.is_write()) {
+    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+    return true;
+  }
+  if (free_bursts_.empty()) free_bursts_.push_back(&bursts_.emplace_back(*this));
+  Burst& burst = *free_bursts_.back();
+  free_bursts_.pop_back();
+  burst.payload = &payload;
+  burst.response = response;
+  burst.stream.regions = 0;
+  const std::uint64_t bytes = payload.get_data_length();
+  burst.stream.add({payload.get_address(), 1, bytes, 0, bytes, payload.is_write()});
+  if (!out.begin(burst.transaction.carry(burst.stream), burst, delay)) return false;
+  end(burst);
+  return true;
+}
+
+void BurstStream::Burst::responded(bool /*is_ok*/, const sc_core::sc_time& delay) {
+  const Response to = response;
+  owner.end(*this);
+  to.send(delay);
+}
+
+void BurstStream::end(Burst& burst) {
+  burst.payload->set_response_status(burst.transaction.status);
+  if (burst.transaction.is_response_ok()) move(*burst.payload);
+  free_bursts_.push_back(&burst);
+}
+
+unsigned BurstStream::debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) { return move(payload); }
+
+// Moves nothing if L1 stores no bytes.
+unsigned BurstStream::move(tlm::tlm_generic_payload& payload) {
+  if (!has_dmi_) {
+    StreamTransaction none;
+    has_dmi_ = out->get_direct_mem_ptr(none, dmi_);
+    if (!has_dmi_) return 0;
+  }
+  const std::uint64_t bytes = payload.get_data_length(), address = payload.get_address();
+  if (address < dmi_.get_start_address() || address + bytes - 1 > dmi_.get_end_address()) return 0;
+  unsigned char* const here = dmi_.get_dmi_ptr() + (address - dmi_.get_start_address());
+  if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), bytes);
+  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, bytes);
+  return static_cast<unsigned>(bytes);
+}
 
 namespace {
 

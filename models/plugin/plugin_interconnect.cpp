@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "models/interconnect/interconnect.h"
-#include "models/plugin/foreign_initiator.h"
-#include "models/plugin/foreign_target.h"
+#include "models/plugin/foreign_sockets.h"
 #include "models/plugin/library.h"
-#include "models/sim/endless.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "models/control/processor.h"
-#include "models/plugin/foreign_initiator.h"
+#include "models/plugin/foreign_sockets.h"
 #include "models/plugin/library.h"
-#include "models/sim/endless.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 

@@ -1,23 +1,118 @@
-// Base class of all models: a SystemC module with counters, signals, an untoggled clock and fault reports.
+// Base class of all models: a SystemC module with counters, signals, an untoggled clock and fault reports. Context
+// holds what the modules of a platform share.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <systemc>
+#include <unordered_map>
 #include <vector>
 
-#include "models/interconnect/bus/jitter.h"
-#include "models/interconnect/partition.h"
-#include "models/sim/counter.h"
-#include "models/sim/cycle_limit.h"
+#include "models/interconnect/address_map.h"
 #include "models/sim/event_queue.h"
 #include "models/sim/fault.h"
 #include "models/sim/stall_attribution.h"
 #include "models/sim/trace/signal.h"
 
 namespace attnvp {
+
+// Random extra delays for tests (`run --jitter SEED`): after each access, and before it if the initiator can wait. They
+// change times and must not change results. Active while Context::jitter is set.
+class Jitter {
+ public:
+  // Delays are whole clock periods of the platform. Equal seeds give equal delays.
+  Jitter(std::uint64_t seed, std::uint64_t period_fs);
+
+  // Delay of one access of an initiator's socket: usually zero, rarely very long.
+  sc_core::sc_time delay(const char* initiator) { return sc_core::sc_time::from_value(cycles(initiator) * period_fs_); }
+  std::uint64_t cycles(const char* initiator);
+
+ private:
+  // Each initiator has its own parameters, so that one initiator can lag behind the others for a long time.
+  struct Initiator {
+    std::uint64_t state = 0;
+    std::uint32_t one_in = 0;     // one of so many accesses is delayed; 0: none
+    std::uint32_t most_bits = 0;  // by up to 2^most_bits cycles
+  };
+  Initiator& of(const char* name);
+
+  std::uint64_t seed_, period_fs_;
+  std::unordered_map<std::string, Initiator> initiators_;
+};
+
+// Limit on the cycles of firmware, which stops programs that do not terminate. Unit: cycles of the platform clock since
+// the start of the processor; for untimed firmware, cycles of the control processor.
+class CycleLimit {
+ public:
+  static constexpr std::uint64_t kUntimed = 10'000'000'000;  // the default for untimed firmware
+
+  // `most`: limit that the user set; 0: none.
+  void set_by_user(std::uint64_t most) { by_user_ = most; }
+  // `cycles`: least duration that is expected of the job. `most`: limit of this run; 0: none.
+  void set_for_job(double cycles, std::uint64_t most = 0) {
+    constexpr double kLeast = 2e10, kTimes = 1000, kMost = 1e18;
+    by_job_ = static_cast<std::uint64_t>(std::min(kLeast + kTimes * cycles, kMost));
+    of_run_ = most;
+  }
+  std::uint64_t cycles() const { return of_run_ != 0 ? of_run_ : by_user_ != 0 ? by_user_ : by_job_; }
+  std::string sentence() const {
+    return fmt::format("firmware has not ended after {} cycles; --max-cycles allows more", cycles());
+  }
+
+ private:
+  std::uint64_t by_user_ = 0, by_job_ = UINT64_MAX, of_run_ = 0;
+};
+
+// Energy of one count: an action of a component class of the energy table (Accelergy's ERT).
+struct Action {
+  const char* component = nullptr;  // nullptr: the counter carries no energy
+  const char* name = nullptr;
+  bool optional = false;  // not counted if the table lacks the component, as in papers' tables
+};
+
+class CounterOwner;
+
+// Self-describing counter. A module declares each counter as a member. Reports and energy read the counters of the
+// module tree.
+class Counter {
+ public:
+  Counter(CounterOwner& owner, const char* name, const char* unit, const char* description, Action action = {});
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+
+  Counter& operator+=(std::uint64_t n) {
+    value_ += n;
+    return *this;
+  }
+  void raise_to(std::uint64_t n) {  // for high-water marks
+    if (n > value_) value_ = n;
+  }
+  // Counts 16-bit words from a number of bytes. An odd byte is combined with the next one; a last odd byte counts as a
+  // word.
+  void add_bytes(std::uint64_t bytes) {
+    value_ += (odd_bytes_ + bytes) / 2;
+    odd_bytes_ = (odd_bytes_ + bytes) % 2;
+  }
+  void reset() { value_ = odd_bytes_ = 0; }
+  std::uint64_t value() const { return value_ + odd_bytes_; }
+
+  const char* name() const { return name_; }
+  const char* unit() const { return unit_; }
+  const char* description() const { return description_; }
+  const Action& action() const { return action_; }
+
+ private:
+  const char* name_;
+  const char* unit_;
+  const char* description_;
+  Action action_;
+  std::uint64_t value_ = 0, odd_bytes_ = 0;
+};
 
 class CommandTrace;
 
@@ -128,5 +223,16 @@ class Module : public sc_core::sc_module, public CounterOwner {
 
 // Calls `visit` for every Module below `root`: parents first, in construction order.
 void for_each_module(sc_core::sc_object& root, const std::function<void(Module&)>& visit);
+
+// Interface of modules whose processes never end, such as a plug-in with a clock or refreshes. A platform with such a
+// module, or with an sc_clock, never runs out of events. It therefore polls ends_later() for pending work.
+class Endless {
+ public:
+  // True if an access of the platform completes later, at a known time.
+  virtual bool ends_later() const = 0;
+
+ protected:
+  ~Endless() = default;
+};
 
 }  // namespace attnvp

@@ -90,4 +90,145 @@ bool Machine::resume_with(std::size_t channel, std::uint64_t depth) {
   return go_on();
 }
 
+namespace {
+
+const char* const kStates[] = {"idle", "working", "waits_for_data", "waits_for_room", nullptr};
+
+}  // namespace
+
+Node::Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec, const Graph& graph)
+    : Module(name, context),
+      spec_(spec),
+      rows_(graph.n),
+      mask_(graph.mask),
+      firings_(graph.firings(spec)),
+      inputs_(spec.operation->inputs.size()),
+      in_(inputs_.size()),
+      memory_(spec.width),
+      state_(*this, "state", kStates) {
+  for (std::size_t i = 0; i < spec.operation->outputs.size(); ++i) results_.emplace_back(spec.width);
+  for (auto& result : results_) out_.push_back(result.data());
+  if (spec.operation->kind == Kind::kSource) in_.resize(1);
+  if (spec.operation->kind == Kind::kSink) out_.resize(1);
+  SC_HAS_PROCESS(Node);
+  SC_METHOD(run);
+  sensitive << wake_;
+  dont_initialize();
+  begin_row();
+}
+
+void Node::begin_row() {
+  column_ = 0;
+  if (spec_.per_row) return;
+  seen_ = hal::visible_rows(mask_, row_, 1, rows_);
+  length_ = seen_.count();
+}
+
+void Node::connect_input(std::size_t port, Channel& channel) {
+  inputs_[port].channel = &channel;
+  if (channel.spec().per_row && !spec_.per_row) inputs_[port].held.resize(channel.spec().width);
+  channel.connect_reader(wake_);
+}
+
+void Node::connect_output(std::size_t port, Channel& channel) {
+  outputs_.push_back({&channel, port});
+  channel.connect_writer(wake_);
+}
+
+void Node::run() {
+  wait_ = {};
+  while (fired_ < firings_) {
+    if (!holds_ && !take()) return;
+    if (!send()) return;
+  }
+  record(now_, kIdle);
+}
+
+// At score (i, j): row i of Q, row j of K and V. A node that fires per row takes row after row.
+float* Node::tensor_row() const {
+  const std::uint64_t key = column_ < seen_.head ? column_ : seen_.first + (column_ - seen_.head);
+  return tensor_ + (spec_.per_row || spec_.tensor == Tensor::kQ ? row_ : key) * spec_.width;
+}
+
+bool Node::take() {
+  std::uint64_t cycle = now_;
+  for (const Input& input : inputs_) {
+    if (!input_due(input)) continue;
+    if (!input.channel->has_data()) {
+      input.channel->wait_for_data();
+      wait_ = {input.channel, false, now_};
+      return false;
+    }
+    cycle = std::max(cycle, input.channel->arrival());
+  }
+  out_of_time_ = cycle > kLastCycle;
+  if (out_of_time_) return false;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[i];
+    const bool due = input_due(input);
+    if (due && !input.held.empty()) std::copy_n(input.channel->value(), input.held.size(), input.held.data());
+    in_[i] = input.held.empty() ? input.channel->value() : input.held.data();
+  }
+  if (spec_.operation->kind == Kind::kSource) in_[0] = tensor_row();
+  if (spec_.operation->kind == Kind::kSink && tensor_ != nullptr) out_[0] = tensor_row();
+  spec_.operation->compute({in_.data(), out_.data(), memory_.data(), spec_.width, column_ == 0});
+  for (const Input& input : inputs_) {
+    if (input_due(input)) input.channel->pop(cycle);
+  }
+  if (cycle > now_) {
+    record(now_, kWaitsForData);
+    starved_cycles_ += cycle - now_;
+  }
+  record(cycle, kWaitsForRoom);  // replaced if it sends in the same cycle
+  holds_ = true;
+  last_ = taken_ = cycle;
+  return true;
+}
+
+bool Node::send() {
+  std::uint64_t cycle = taken_;
+  for (const Output& output : outputs_) {
+    if (!output_due(output)) continue;
+    if (!output.channel->has_room()) {
+      output.channel->wait_for_room();
+      wait_ = {output.channel, true, taken_};
+      return false;
+    }
+    cycle = std::max(cycle, output.channel->room_cycle());
+  }
+  for (const Output& output : outputs_) {
+    if (output_due(output)) output.channel->push(cycle, taken_ + spec_.latency, results_[output.port].data());
+  }
+  record(cycle, kWorking);
+  stalled_cycles_ += cycle - taken_;
+  holds_ = false;
+  last_ = cycle;
+  now_ = cycle + spec_.ii;
+  ++fired_;
+  if (++column_ < length_ || ++row_ == rows_) return true;
+  begin_row();
+  return true;
+}
+
+void Node::count() {
+  if (wait_.channel != nullptr && !wait_.for_room) record(wait_.since, kWaitsForData);
+  const Work& work = spec_.operation->work;
+  elements += fired_;
+  busy += fired_ * spec_.ii;
+  starved += starved_cycles_;
+  stalled += stalled_cycles_;
+  arithmetic += fired_ * (work.arithmetic + std::uint64_t{work.arithmetic_per_lane} * spec_.width);
+  exponentials += fired_ * work.exponentials;
+  divisions += fired_ * work.divisions_per_lane * spec_.width;
+}
+
+void Node::reset() {
+  fired_ = now_ = taken_ = last_ = starved_cycles_ = stalled_cycles_ = 0;
+  row_ = 0;
+  begin_row();
+  holds_ = out_of_time_ = false;
+  wait_ = {};
+  state_.set(kIdle);
+}
+
 }  // namespace attnvp::stream

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/keys/keys.h"
+#include "models/keys/key.h"
 #include "platform/machine/document.h"
 #include "platform/machine/error.h"
 #include "platform/machine/units.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/interconnect/partition.h"
+#include "models/interconnect/address_map.h"
 #include "models/machine.h"
 #include "models/memory/storage/host_memory.h"
 

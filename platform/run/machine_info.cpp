@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/engine/mac_engine/mac_rate.h"
-#include "models/interconnect/network/config.h"
+#include "models/engine/mac_engine/mac_plan.h"
+#include "models/interconnect/config.h"
 #include "platform/run/schedule.h"
 
 namespace attnvp::job {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/interconnect/partition.h"
+#include "models/interconnect/address_map.h"
 #include "models/machine.h"
 
 namespace attnvp::job {

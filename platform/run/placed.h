@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "models/interconnect/partition.h"
+#include "models/interconnect/address_map.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/run/job.h"
 #include "platform/schedule/bus.h"

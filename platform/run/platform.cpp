@@ -12,7 +12,7 @@
 #include "firmware/runtime/l1_region.h"
 #include "models/interconnect/bus/payload.h"
 #include "models/registry.h"
-#include "models/sim/endless.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 

@@ -97,7 +97,7 @@ class Platform : public sc_core::sc_module {
   MachineConfig machine_;
   std::uint64_t start_ = 0;  // cycle of the latest boot
   std::vector<Module*> modules_;
-  std::vector<Module*> foreign_;  // with events of their own (models/sim/endless.h)
+  std::vector<Module*> foreign_;  // with events of their own (Endless)
   bool is_endless_ = false;       // some module always has pending events
   Bindings bindings_{context_, machine_};
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "models/engine/mac_engine/mac_rate.h"
+#include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/vec_engine/row_ops.h"
-#include "models/memory/cached_dram/config.h"
+#include "models/memory/config.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::schedule {

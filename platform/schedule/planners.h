@@ -7,7 +7,7 @@
 #include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/vec_engine/vec_plan.h"
 #include "models/machine.h"
-#include "models/memory/register_file/share.h"
+#include "models/memory/config.h"
 
 namespace attnvp::schedule {
 

@@ -10,10 +10,9 @@
 
 #include "firmware/riscv/declaration.h"
 #include "firmware/runtime/boot.h"
-#include "models/control/riscv/call_stack.h"
+#include "models/control/riscv/profile.h"
 #include "models/control/riscv_processor/program.h"
-#include "models/control/riscv_processor/untimed.h"
-#include "models/sim/cycle_limit.h"
+#include "models/sim/module.h"
 
 namespace attnvp::schedule {
 

@@ -1,4 +1,4 @@
-// Energy and power over time. Modules report when counted work is done (models/sim/trace/activity.h); unreported work
+// Energy and power over time. Modules report when counted work is done (Activity); unreported work
 // is spread between two samples. Energies are summed in windows of equal length; power is the mean over a window.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/sim/trace/activity.h"
+#include "models/sim/trace/command_trace.h"
 #include "platform/machine/energy.h"
 #include "platform/run/platform.h"
 

@@ -2,7 +2,7 @@
 // B/cycle after 10, an L1 port 64 B/cycle; bursts of 1 KiB are 128 cycles on DRAM's bus and 16 on the others.
 #include <numeric>
 
-#include "models/interconnect/network/config.h"
+#include "models/interconnect/config.h"
 #include "platform/machine/hardware.h"
 #include "tests/models/bench.h"
 

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "firmware/hal/registers.h"
-#include "models/interconnect/bus/jitter.h"
+#include "models/sim/module.h"
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/control/command_tap.h"

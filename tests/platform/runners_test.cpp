@@ -11,7 +11,6 @@
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/boot.h"
 #include "models/control/riscv_processor/program.h"
-#include "models/control/riscv_processor/untimed.h"
 #include "platform/run/elaborated.h"
 #include "platform/run/placed.h"
 #include "platform/run/platform.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/interconnect/network/config.h"
+#include "models/interconnect/config.h"
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/job.h"

@@ -10,8 +10,8 @@
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"
 #include "models/registry.h"
-#include "models/sim/cycle_limit.h"
-#include "models/sim/trace/activity.h"
+#include "models/sim/module.h"
+#include "models/sim/trace/command_trace.h"
 
 namespace attnvp {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "models/control/riscv/clint.h"
+#include "models/control/riscv/csr.h"
 #include "models/control/riscv/elf_file.h"
 #include "models/control/riscv/hart.h"
 

@@ -1,6 +1,8 @@
 // RISC-V program as an ELF file: segments, symbols and source lines.
 #pragma once
 
+#include <elfutils/libdw.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -69,5 +71,10 @@ class ElfFile {
   mutable bool lines_read_ = false;
   mutable std::map<std::uint32_t, std::string> lines_;  // by first address; empty: a gap
 };
+
+// Source lines of an address, from DWARF debug information.
+
+// "/path/file.cpp:12"; for inlined code also the lines of its callers, innermost first.
+std::vector<std::string> source_lines(Dwarf_Die* unit, Dwarf_Addr address);
 
 }  // namespace attnvp::riscv

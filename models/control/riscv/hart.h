@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/control/riscv/csr.h"
@@ -114,5 +115,10 @@ class Hart {
   Classes classes_;
   bool asked_ = false;
 };
+
+// Log of executed instructions in the format of Spike's commit log:
+//   core   0: 3 0x60000000 (0x00000297) x5  0x60000000
+//   core   0: 3 0x60000010 (0xc15c) mem 0x640001f4 0x00000001
+std::string log_line(std::uint32_t hart_number, const Hart& hart, const Executed& e);
 
 }  // namespace attnvp::riscv

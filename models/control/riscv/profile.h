@@ -1,5 +1,5 @@
-// Profile of a hart's cycles by call stack, self and stalled. Calls and returns are recognised by their instructions
-// (call_stack.h). Any other change of function is a jump at the same depth.
+// Call stacks of a running program, and the profile of a hart's cycles by call stack. Calls and returns are recognised
+// by their instructions.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,52 @@
 #include <string>
 #include <vector>
 
-#include "models/control/riscv/call_stack.h"
 #include "models/control/riscv/elf_file.h"
 #include "models/control/riscv/hart.h"
 
 namespace attnvp::riscv {
 
+// Calls and returns by instruction: jumps that link ra or t0, and jumps through these registers.
+enum class Jump : std::uint8_t { kNone, kCall, kReturn };
+
+inline Jump jump_of(const Executed& e) {
+  constexpr std::uint32_t kRa = 1, kT0 = 5;
+  const auto links = [](std::uint32_t reg) { return reg == kRa || reg == kT0; };
+  const Decoded& d = *e.instruction;
+  if (!e.retired) return Jump::kCall;  // a trap calls its handler
+  if (d.op == Op::kMret) return Jump::kReturn;
+  if (d.op == Op::kJal && links(d.rd)) return Jump::kCall;
+  if (d.op != Op::kJalr) return Jump::kNone;
+  return links(d.rd) ? Jump::kCall : links(d.rs1) ? Jump::kReturn : Jump::kNone;
+}
+
+// Call stack of a running program: its calls that have not returned.
+class CallStack final : public Observer {
+ public:
+  bool before(Hart& /*hart*/, std::uint32_t pc) override {
+    pc_ = pc;
+    return true;
+  }
+  bool after(Hart& /*hart*/, const Executed& executed) override {
+    const Jump jump = jump_of(executed);
+    if (jump == Jump::kCall) calls_.push_back(executed.pc);
+    if (jump == Jump::kReturn && !calls_.empty()) calls_.pop_back();
+    return true;
+  }
+  // Current instruction and the calls that lead to it, innermost first.
+  std::vector<std::uint32_t> now() const {
+    std::vector<std::uint32_t> stack(calls_.rbegin(), calls_.rend());
+    stack.insert(stack.begin(), pc_);
+    return stack;
+  }
+
+ private:
+  std::uint32_t pc_ = 0;
+  std::vector<std::uint32_t> calls_;
+};
+
+// Profile of a hart's cycles by call stack, self and stalled. Any change of function other than a call or a return is a
+// jump at the same depth.
 class Profile {
  public:
   struct Node {

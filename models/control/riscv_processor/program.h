@@ -1,11 +1,14 @@
-// Firmware of control processors of kind `riscv`: the ELF file and the parameters of its core.
+// Firmware of control processors of kind `riscv`: the ELF file, the parameters of its core, and its untimed execution.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
+#include "models/control/config.h"
+#include "models/control/control_processor/cpu.h"
 #include "models/control/riscv/control_core.h"
-#include "models/control/riscv_processor/config.h"
 
 namespace attnvp::riscv {
 
@@ -15,5 +18,17 @@ std::shared_ptr<const ElfFile> open_program(const RiscvConfig& config);
 CoreConfig core_config(const RiscvConfig& config, std::uint32_t cluster);
 // Reason why the machine cannot run the program; empty if it can.
 std::string program_problem(const RiscvConfig& config);
+
+// Untimed execution of a firmware program, without a platform. Its bus accesses go to a reader of the schedule.
+
+// The program cannot continue: one sentence.
+struct ProgramError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Runs the program to its end. Returns the cycles of its clock, without bus accesses. Throws ProgramError, also after
+// `most_cycles`, and ElfError.
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
+                          Observer* observer = nullptr);
 
 }  // namespace attnvp::riscv

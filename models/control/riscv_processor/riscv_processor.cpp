@@ -12,7 +12,7 @@
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"
 #include "models/registry.h"
-#include "models/sim/cycle_limit.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 

@@ -6,9 +6,9 @@
 
 #include <memory>
 
+#include "models/control/config.h"
 #include "models/control/processor.h"
 #include "models/control/riscv/control_core.h"
-#include "models/control/riscv_processor/config.h"
 
 namespace attnvp {
 

@@ -5,7 +5,7 @@
 
 #include "models/engine/dma_controller/multi_channel_dma.h"
 #include "models/interconnect/bus/initiator.h"
-#include "models/sim/trace/activity.h"
+#include "models/sim/trace/command_trace.h"
 
 namespace attnvp {
 

@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include "firmware/hal/registers.h"
-#include "models/engine/dma_controller/copy_check.h"
+#include "models/engine/dma_controller/transfer.h"
 #include "models/interconnect/bus/initiator.h"
 #include "models/registry.h"
-#include "models/sim/trace/activity.h"
+#include "models/sim/trace/command_trace.h"
 #include "models/sim/trace/operation.h"
 
 namespace attnvp {
@@ -352,6 +352,36 @@ void MultiChannelDma::track_burst(Channel& channel, sc_core::sc_time delay) {
   counted_ += config_.counted(burst_.bytes);
   outstanding_.set(++live_);
   if (retire_possible_.has_waiter()) retire_possible_.notify_delta();
+}
+
+// Signals and stall attribution of a DMA channel.
+void MultiChannelDma::Channel::show() {
+  const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
+  operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
+  number.set(now != nullptr ? now->number : Signal::kNone);
+  head.set(now != nullptr ? now->descriptor.head : Signal::kNone);
+  row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
+}
+
+void MultiChannelDma::Channel::begun() {
+  if (!operation.on()) return;
+  under_way.push_back({current, taken_up});
+  show();
+}
+
+void MultiChannelDma::Channel::settle(std::uint64_t now) {
+  const bool is_busy = ready || !ending.empty();
+  if (is_busy == busy) return;
+  busy = is_busy;
+  if (!busy) busy_cycles += now - busy_since;
+  busy_since = now;
+  stalls.unit(busy ? StallAttribution::kBusy : StallAttribution::kIdle, now);
+}
+
+void MultiChannelDma::Channel::done() {
+  if (under_way.empty()) return;
+  under_way.pop_front();
+  show();
 }
 
 }  // namespace attnvp

@@ -19,13 +19,12 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
 #include "models/engine/dma_controller/dma_controller.h"
 #include "models/engine/dma_controller/transfer.h"
-#include "models/engine/event_port.h"
+#include "models/engine/ports.h"
 #include "models/interconnect/address_map.h"
-#include "models/interconnect/bus/at_initiator.h"
+#include "models/interconnect/bus/initiator.h"
 #include "models/machine.h"
 #include "models/sim/module.h"
 #include "models/sim/process.h"

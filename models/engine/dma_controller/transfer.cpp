@@ -1,6 +1,10 @@
 #include "models/engine/dma_controller/transfer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "models/interconnect/bus/stream.h"
 
 namespace attnvp {
 
@@ -66,6 +70,61 @@ std::uint64_t copy_bytes(const hal::Descriptor& d) { return d.row_bytes(0) * d.r
 
 std::uint64_t copy_bursts(const hal::Descriptor& d, std::uint64_t burst_bytes) {
   return Transfer(d, burst_bytes).bursts();
+}
+
+Refusal check_copy(const hal::Descriptor& d, const AddressMap& map, std::uint64_t own_l1) {
+  const std::uint64_t row_bytes = d.row_bytes(0), rows = d.rows, planes = d.tail.copy.planes;
+  if (hal::element_bytes(d.type[0]) == 0 || d.type[1] != d.type[0]) {
+    return {FaultCode::kBadType, d.operand[0].address,
+            fmt::format("copy from {} to {}: both sides must be of one known type", name_of(d.type[0]),
+                        name_of(d.type[1]))};
+  }
+  // The text is built for refusals only.
+  const auto shape = [&] { return fmt::format("copy of {} planes of {} rows of {} bytes", planes, rows, row_bytes); };
+  if (row_bytes == 0 || rows == 0 || planes == 0) return {FaultCode::kZeroSize, d.operand[0].address, shape()};
+  if (planes > 1) {
+    Refusal refusal = check_length(d, offsetof(hal::Descriptor, tail) + sizeof(hal::CopyTail));
+    if (refusal.any()) return refusal;
+  }
+  if (Refusal refusal = check_operand(d, 1, d.operand[0].columns, {d.type[0]}); refusal.any()) return refusal;
+
+  for (int i = 0; i < 2; ++i) {
+    const hal::Operand& o = d.operand[i];
+    const std::uint64_t plane_stride = d.tail.copy.plane_stride[i];
+    const char* const which = i == 0 ? "source" : "destination";
+    const bool wide = hal::element_bytes(d.type[0]) > 1;
+    if (wide && ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? plane_stride : 0)) & 1) != 0) {
+      return {FaultCode::kMisaligned, o.address,
+              fmt::format("{}: {} addresses, strides and lengths must be even", shape(), which)};
+    }
+    const std::uint64_t plane_bytes = (rows - 1) * o.row_stride + row_bytes;
+    if ((rows > 1 && o.row_stride < row_bytes) || (planes > 1 && plane_stride < plane_bytes)) {
+      return {FaultCode::kBadOperand, o.address,
+              fmt::format("{}: the {}'s stride is shorter than what it strides over", shape(), which)};
+    }
+    const int found = map.find(o.address);
+    if (found < 0 || !map.range(found).memory) {
+      return {FaultCode::kUnmapped, o.address,
+              fmt::format("{}: the {} is in no memory of the address map", shape(), which)};
+    }
+    const AddressRange& memory = map.range(found);
+    const std::uint64_t end = Region{o.address, planes, plane_bytes, plane_stride}.end();
+    if (end > memory.end()) {
+      return {
+          FaultCode::kOutOfRange, o.address,
+          fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape(), which, end, memory.name, memory.end())};
+    }
+  }
+  const auto own = [&](int side) { return map.find(d.operand[side].address) == map.find(own_l1); };
+  if ((d.flags & hal::kForwarded) != 0 && (!own(0) || own(1))) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("{}: only what leaves its cluster's L1 can be an engine's result that passes L1 by", shape())};
+  }
+  if (overlaps_itself(d)) {
+    return {FaultCode::kOverlap, d.operand[1].address,
+            fmt::format("{}: source and destination must lie apart", shape())};
+  }
+  return {};
 }
 
 }  // namespace attnvp

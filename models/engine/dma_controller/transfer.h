@@ -1,9 +1,11 @@
-// Division of a copy descriptor into bursts: contiguous runs are merged, then cut at the burst length (bytes).
+// Copies of DMA controllers: the check of a descriptor and its division into bursts.
 #pragma once
 
 #include <cstdint>
 
 #include "firmware/hal/descriptor.h"
+#include "models/engine/descriptor_check.h"
+#include "models/interconnect/address_map.h"
 #include "models/interconnect/bus/stream.h"
 
 namespace attnvp {
@@ -19,6 +21,7 @@ struct Burst {
 // stride may be shorter than the extent it steps over.
 bool overlaps_itself(const hal::Descriptor& descriptor);
 
+// Division of a copy descriptor into bursts: contiguous runs are merged, then cut at the burst length (bytes).
 class Transfer {
  public:
   Transfer() = default;
@@ -42,5 +45,9 @@ class Transfer {
 
 std::uint64_t copy_bytes(const hal::Descriptor& descriptor);
 std::uint64_t copy_bursts(const hal::Descriptor& descriptor, std::uint64_t burst_bytes);
+
+// Check of a copy descriptor: its shape, and that both sides are within memories of the address map. With kForwarded
+// (an engine's result that bypasses L1) the copy must leave the cluster's own L1.
+Refusal check_copy(const hal::Descriptor& descriptor, const AddressMap& map, std::uint64_t own_l1);
 
 }  // namespace attnvp

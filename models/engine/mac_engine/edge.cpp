@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "models/arith/half.h"
-#include "models/arith/soft_cap.h"
+#include "models/arith/softmax.h"
 #include "models/engine/mac_engine/mac_plan.h"
 
 namespace attnvp {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
-#include "models/engine/mac_engine/config.h"
+#include "models/engine/config.h"
 
 namespace attnvp {
 

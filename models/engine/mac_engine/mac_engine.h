@@ -5,8 +5,8 @@
 // long as a full array. Partial sums stay in L0 during k.
 //
 // Operands are FP16, BF16, FP8 or INT8. Sums are FP32 in the order of k (INT32 for INT8). Results are FP16 or BF16, or
-// partial sums that continue in another descriptor (models/arith/matmul.h, typed_ops.cpp). Short types may take several
-// steps of k per cycle (mac_rate.h). tile_ops.h describes row operations on tiles that stay in the array.
+// partial sums that continue in another descriptor (models/arith/matmul.h). Short types may take several steps of k per
+// cycle (mac_rate). mac_plan.h describes row operations on tiles that stay in the array.
 #pragma once
 
 #include <vector>

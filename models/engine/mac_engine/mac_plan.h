@@ -1,18 +1,59 @@
-// Plan of a descriptor on the matrix engine (mac_engine.h), and its amount of work. Engines execute it; readers of a
-// schedule count with it, without simulation.
+// Plan of a descriptor on the matrix engine (mac_engine.h), and its amount of work: products, and row operations on
+// tiles that stay in the array. Engines execute it; readers of a schedule count with it, without simulation.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
-#include "models/engine/mac_engine/mac_rate.h"
-#include "models/engine/mac_engine/tile_ops.h"
+#include "firmware/hal/descriptor.h"
+#include "models/arith/half.h"
+#include "models/engine/config.h"
 #include "models/engine/plan.h"
 #include "models/machine.h"
 
 namespace attnvp {
+
+// Row operations on the processing elements of the array (MacConfig::resident_tiles). A tile of scores stays in their
+// registers between two descriptors, as on FuseMax's two-dimensional array.
+//
+// For kScoreTile every PE computes its score (k cycles per pass) and takes part in its row's maximum (max_cycles). The
+// maximum leaves the array reduce_cycles after the last PE's. Masked scores are -inf, decided by the position of the
+// PE. For kAttendTile every PE subtracts the row's running maximum, exponentiates and adds to the row's sum (2 x
+// add_cycles + exp_cycles). Then P is the stationary operand: one column of V per cycle and pass.
+
+constexpr std::uint64_t kSumBytes = hal::element_bytes(hal::ElementType::kFp32);  // in L0, and of partials
+inline std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+class ResidentTiles {
+ public:
+  explicit ResidentTiles(const MacConfig& config) : config_(config), tiles_(config.resident_tiles) {}
+
+  // Array passes of a tile of scores.
+  std::uint64_t passes(std::uint64_t rows, std::uint64_t columns) const;
+  bool fit(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const;
+
+  // Tile that starts in `slot`. Shapes are set when a descriptor is fetched, values when it has been executed.
+  void put(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns);
+  bool holds(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const;
+  std::vector<arith::Half>& scores(std::uint32_t slot) { return tiles_[slot].scores; }
+
+ private:
+  struct Tile {
+    std::uint64_t rows = 0, columns = 0;  // 0: no tile starts here
+    std::vector<arith::Half> scores;
+  };
+  MacConfig config_;
+  std::vector<Tile> tiles_;
+};
+
+// Steps of k that a PE takes per cycle: operands of a short type share the width of a long one.
+inline std::uint64_t mac_rate(const MacConfig& config, hal::ElementType type) {
+  if (hal::element_bytes(type) != 1) return 1;
+  return hal::is_integer(type) ? config.int8_rate : config.fp8_rate;
+}
 
 // Factor of a descriptor's sums before rounding.
 inline float scale_of(const hal::Descriptor& d) {

@@ -1,5 +1,3 @@
-#include "models/engine/mac_engine/tile_ops.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "models/arith/online.h"
 #include "models/engine/mac_engine/edge.h"
 #include "models/engine/mac_engine/mac_engine.h"
+#include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/row_mask.h"
 
 namespace attnvp {

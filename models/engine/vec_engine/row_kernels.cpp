@@ -1,5 +1,3 @@
-#include "models/engine/vec_engine/row_kernels.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "models/arith/layer.h"
 #include "models/arith/number.h"
 #include "models/arith/online.h"
+#include "models/engine/vec_engine/row_ops.h"
 
 namespace attnvp {
 

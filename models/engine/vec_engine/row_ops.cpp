@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/arith/number.h"
-#include "models/engine/vec_engine/row_kernels.h"
 
 namespace attnvp {
 

@@ -7,7 +7,7 @@
 #include "models/arith/online.h"
 #include "models/arith/softmax.h"
 #include "models/engine/row_mask.h"
-#include "models/memory/register_file/share.h"
+#include "models/memory/config.h"
 #include "models/registry.h"
 
 namespace attnvp {

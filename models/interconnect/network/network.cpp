@@ -6,22 +6,81 @@
 // response is then one packet for both.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "firmware/hal/registers.h"
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"
+#include "models/interconnect/config.h"
 #include "models/interconnect/interconnect.h"
-#include "models/interconnect/network/config.h"
 #include "models/interconnect/network/link_network.h"
-#include "models/interconnect/network/shared_reads.h"
 #include "models/registry.h"
 
 namespace attnvp {
+
+// Table of outstanding reads of a memory. Another cluster that reads the same bytes may join one; the response then
+// goes to all of them (multicast). A cluster never joins its own read, since a response delivers the bytes once.
+class SharedReads {
+ public:
+  struct Read {
+    std::size_t trip = 0;               // trip of the request
+    std::vector<std::uint32_t> nodes;   // that have requested the bytes
+    std::vector<std::size_t> others;    // trips that joined before the time of the response was known
+    std::size_t packet = 0;             // packet of the response,
+    std::uint64_t leaves = UINT64_MAX;  // which leaves in this network cycle, once known
+    bool overwritten = false;           // later writes; no more joins
+  };
+
+  // A read of these bytes that `node` can join; nullptr: none.
+  Read* find(std::uint64_t address, std::uint64_t bytes, std::uint32_t node, std::uint64_t now);
+  Read& open(std::uint64_t address, std::uint64_t bytes, std::uint32_t node, std::size_t trip);
+  void close(const Read& read, std::uint64_t address, std::uint64_t bytes);
+  void written(std::uint64_t address, std::uint64_t bytes);
+  void clear() { reads_.clear(); }
+
+ private:
+  std::multimap<std::pair<std::uint64_t, std::uint64_t>, Read> reads_;  // by address and length
+  std::uint64_t longest_ = 0;
+};
+
+SharedReads::Read* SharedReads::find(std::uint64_t address, std::uint64_t bytes, std::uint32_t node,
+                                     std::uint64_t now) {
+  const auto [first, last] = reads_.equal_range({address, bytes});
+  for (auto at = first; at != last; ++at) {
+    Read& read = at->second;
+    const bool asked = std::find(read.nodes.begin(), read.nodes.end(), node) != read.nodes.end();
+    if (!asked && !read.overwritten && read.leaves > now) return &read;
+  }
+  return nullptr;
+}
+
+SharedReads::Read& SharedReads::open(std::uint64_t address, std::uint64_t bytes, std::uint32_t node, std::size_t trip) {
+  longest_ = std::max(longest_, bytes);
+  Read& read = reads_.emplace(std::pair(address, bytes), Read{})->second;
+  read.trip = trip;
+  read.nodes.push_back(node);
+  return read;
+}
+
+void SharedReads::close(const Read& read, std::uint64_t address, std::uint64_t bytes) {
+  const auto [first, last] = reads_.equal_range({address, bytes});
+  reads_.erase(std::find_if(first, last, [&](const auto& entry) { return &entry.second == &read; }));
+}
+
+void SharedReads::written(std::uint64_t address, std::uint64_t bytes) {
+  const std::uint64_t begin = address - std::min(address, longest_), end = address + bytes;
+  for (auto at = reads_.lower_bound({begin, 0}); at != reads_.end() && at->first.first < end; ++at) {
+    if (at->first.first + at->first.second > address) at->second.overwritten = true;
+  }
+}
 
 namespace {
 

@@ -1,15 +1,18 @@
-// Mapping of bytes of L1 to banks, and the banks that the beats of a region need.
+// Mapping of bytes of L1 to banks, and the banks that the beats of regions and of whole streams need.
 //
 // A beat is the data that a port moves in one cycle. It holds the next bytes of the region, row after row, or one word
 // each of `together` rows in turn. A beat does not cross the region's end. Each of its words is accessed once; words of
 // one bank take one cycle each.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "models/interconnect/bus/stream.h"
-#include "models/memory/banked_scratchpad/config.h"
+#include "models/memory/config.h"
 
 namespace attnvp {
 
@@ -66,6 +69,41 @@ class RegionBeats {
   void add_leg(const BankMap& map, const Region& rows, std::uint64_t times);
   std::uint64_t port_bytes_, bytes_ = 0, beats_ = 0;
   std::vector<Leg> legs_;
+};
+
+// Beats of a stream's regions, one region after the other.
+struct StreamBeats {
+  struct Part {
+    std::shared_ptr<const RegionBeats> region;
+    std::uint64_t region_number = 0, beats = 0;
+  };
+  std::uint64_t number = 0;          // unique number
+  std::vector<Part> parts;           // regions with traffic
+  std::uint64_t beats = 0;           // of all parts
+  std::vector<std::uint64_t> words;  // by bank, of all beats
+};
+
+// Cache of the beats of repeated streams.
+class StreamCache {
+ public:
+  StreamCache(const BankMap& map, std::uint64_t port_bytes, std::uint64_t base)
+      : map_(map), port_bytes_(port_bytes), base_(base) {}
+  std::shared_ptr<const StreamBeats> of(const Stream& stream);
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kOfRegion = 6;  // numbers that identify a region
+  using Key = std::array<std::uint64_t, 4 * kOfRegion>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  StreamBeats beats_of(const Key& key);
+
+  BankMap map_;
+  std::uint64_t port_bytes_, base_;
+  std::uint64_t numbers_ = 0;
+  std::unordered_map<Key, StreamBeats::Part, Hash> regions_;
+  std::unordered_map<Key, std::shared_ptr<const StreamBeats>, Hash> streams_;
 };
 
 }  // namespace attnvp

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/memory/banked_scratchpad/stream_beats.h"
+#include "models/memory/banked_scratchpad/bank_map.h"
 
 namespace attnvp {
 

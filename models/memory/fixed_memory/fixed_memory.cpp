@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "models/interconnect/bus/payload.h"
-#include "models/sim/trace/activity.h"
+#include "models/memory/config.h"
+#include "models/registry.h"
+#include "models/sim/trace/command_trace.h"
 #include "models/sim/whole.h"
 
 namespace attnvp {
@@ -72,5 +74,53 @@ bool FixedMemory::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payloa
   contents_.serve(payload);
   return true;
 }
+
+// DRAM with the `fixed` policy: one bus with its peak bandwidth.
+
+namespace {
+
+std::unique_ptr<Memory> make_dram(const ModuleContext& site) {
+  const DramConfig& dram = site.machine.dram;
+  return std::make_unique<FixedMemory>(
+      site.name, site, dram.size_bytes,
+      FixedMemory::Timing{dram.bytes_per_second, dram.latency_seconds, site.machine.own<FixedDramConfig>().duplex},
+      FixedMemory::Energy{"attnvp.dram", false});
+}
+
+const bool kRegistered =
+    add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, make_dram)
+                 .with_keys<FixedDramConfig>());
+
+}  // namespace
+
+// L2 of kind `scratchpad`: SRAM beside DRAM, accessed by the DMA controllers of all clusters only. Firmware controls
+// its contents.
+
+namespace {
+
+std::unique_ptr<Memory> make_l2(const ModuleContext& site) {
+  const L2Config& l2 = site.machine.l2;
+  return std::make_unique<FixedMemory>(site.name, site, l2.size_bytes,
+                                       FixedMemory::Timing{l2.bytes_per_second, l2.latency_seconds, false},
+                                       FixedMemory::Energy{"attnvp.l2", true});
+}
+
+const bool kNone = add_kind(Kind<Memory>("l2", "none", "leaves the place empty", {}, [](const ModuleContext&) {
+                              return std::unique_ptr<Memory>();
+                            }).with_problem([](const MachineConfig& m) -> std::string {
+  return m.l2.staging ? "key 'l2.staging': there is nothing to stage in with l2.kind none; allowed: false" : "";
+}));
+
+const bool kScratchpad =
+    add_kind(Kind<Memory>("l2", "scratchpad", "is what firmware puts there, behind a bus of fixed bandwidth",
+                          {"attnvp.l2"}, make_l2)
+                 .with_problem([](const MachineConfig& m) -> std::string {
+                   return m.dram.policy == "cached"
+                              ? "key 'l2.kind': found 'scratchpad', but dram.policy cached has an "
+                                "L2 of its own; allowed: none"
+                              : "";
+                 }));
+
+}  // namespace
 
 }  // namespace attnvp

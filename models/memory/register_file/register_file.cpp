@@ -1,7 +1,7 @@
 #include "models/memory/register_file/register_file.h"
 
 #include "models/registry.h"
-#include "models/sim/trace/activity.h"
+#include "models/sim/trace/command_trace.h"
 
 namespace attnvp {
 

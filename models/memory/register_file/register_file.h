@@ -3,8 +3,8 @@
 // one half, the VEC engine the other; addresses start at 0 in each.
 #pragma once
 
+#include "models/memory/config.h"
 #include "models/memory/memory.h"
-#include "models/memory/register_file/share.h"
 
 namespace attnvp {
 

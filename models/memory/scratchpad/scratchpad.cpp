@@ -7,10 +7,10 @@
 
 #include "firmware/hal/registers.h"
 #include "models/interconnect/bus/initiator.h"
-#include "models/interconnect/bus/region_check.h"
+#include "models/interconnect/bus/stream.h"
 #include "models/memory/scratchpad/fair_share.h"
 #include "models/registry.h"
-#include "models/sim/trace/activity.h"
+#include "models/sim/trace/command_trace.h"
 
 namespace attnvp {
 

@@ -11,7 +11,7 @@
 #include "firmware/hal/registers.h"
 #include "models/memory/memory.h"
 #include "models/memory/scratchpad/crossings.h"
-#include "models/memory/storage/l1_contents.h"
+#include "models/memory/storage/contents.h"
 
 namespace attnvp {
 

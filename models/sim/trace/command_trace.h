@@ -1,5 +1,5 @@
-// Command trace: the life of every descriptor, for timelines, and the descriptors that signalled its events. Modules
-// write into it while it is attached to their Context.
+// Command trace: the life of every descriptor, for timelines, the descriptors that signalled its events, and the
+// intervals of counted work. Modules write into it while it is attached to their Context.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 
@@ -49,7 +50,7 @@ class CommandTrace {
   }
   void took(std::uint64_t event, std::uint32_t tokens, Id taker, std::uint64_t now);
 
-  Activity* activity = nullptr;  // receives intervals of counted work (activity.h); nullptr: not recorded
+  Activity* activity = nullptr;  // receives intervals of counted work; nullptr: not recorded
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Arrow>& arrows() const { return arrows_; }
@@ -64,5 +65,26 @@ class CommandTrace {
   std::vector<Arrow> arrows_;
   std::map<std::uint64_t, std::deque<Given>> tokens_;  // by event, not yet taken
 };
+
+// Intervals of counted work, for power over time. A counter changes in one step, when its module knows the amount;
+// power needs the interval. Modules report while a CommandTrace with an Activity is attached to their Context.
+//
+// Times are femtoseconds of the platform's clock (Clock::now_fs); they may lie in the future.
+class Activity {
+ public:
+  virtual ~Activity() = default;
+  // `amount` counts were done evenly over the interval. A counter reports all of its counts or none.
+  virtual void done(const Counter& counter, double amount, std::uint64_t from_fs, std::uint64_t to_fs) = 0;
+  // Future counts of the counter will be reported later.
+  virtual void will_tell(const Counter& counter) = 0;
+  // Accesses to L0 of a descriptor that the engine executed in the interval.
+  virtual void accessed_l0(const Module& engine, double read_words, double write_words, std::uint64_t from_fs,
+                           std::uint64_t to_fs) = 0;
+};
+
+// nullptr: not recorded.
+inline Activity* activity_of(const Context& context) {
+  return context.command_trace == nullptr ? nullptr : context.command_trace->activity;
+}
 
 }  // namespace attnvp

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "models/memory/banked_dram/config.h"
-#include "models/memory/cached_dram/config.h"
+#include "models/memory/config.h"
 #include "platform/machine/energy/scaling.h"
 #include "platform/machine/energy/sram.h"
 

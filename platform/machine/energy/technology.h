@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/technology/config.h"
+#include "models/machine.h"
 #include "platform/machine/document.h"
 #include "platform/machine/energy/accelergy.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "models/control/riscv/instruction_log.h"
+#include "models/control/riscv/hart.h"
 #include "platform/machine/error.h"
 #include "platform/run/platform.h"
 

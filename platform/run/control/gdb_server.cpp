@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "models/control/riscv/instruction_log.h"
+#include "models/control/riscv/hart.h"
 #include "platform/base/complaint.h"
 #include "platform/run/platform.h"
 

@@ -6,7 +6,6 @@
 
 #include "models/arith/number.h"
 #include "models/arith/online.h"
-#include "models/arith/soft_cap.h"
 #include "models/arith/softmax.h"
 
 namespace attnvp::job {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
+#include "models/machine.h"
 #include "models/sim/module.h"
-#include "models/technology/config.h"
 #include "platform/machine/energy.h"
 
 namespace attnvp::job {

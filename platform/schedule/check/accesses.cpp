@@ -6,7 +6,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/engine/row_mask.h"
-#include "models/interconnect/bus/region_check.h"
+#include "models/interconnect/bus/stream.h"
 #include "models/sim/trace/operation.h"
 #include "platform/schedule/planners.h"
 

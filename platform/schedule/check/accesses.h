@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/engine/dma_controller/copy_check.h"
+#include "models/engine/dma_controller/transfer.h"
 #include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/vec_engine/vec_plan.h"
 #include "platform/schedule/check/trace.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/control/riscv/source_lines.h"
+#include "models/control/riscv/elf_file.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/names.h"
 #include "platform/schedule/programs.h"

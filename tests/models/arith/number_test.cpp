@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "models/arith/soft_cap.h"
+#include "models/arith/softmax.h"
 
 namespace attnvp::arith {
 namespace {

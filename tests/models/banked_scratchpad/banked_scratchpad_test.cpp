@@ -1,5 +1,5 @@
 // L1 of kind banked on a machine: what conflicts cost a matmul, and that the account says so.
-#include "models/memory/banked_scratchpad/config.h"
+#include "models/memory/config.h"
 #include "tests/models/bench.h"
 
 namespace attnvp::bench {

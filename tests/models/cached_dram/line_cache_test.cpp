@@ -1,10 +1,10 @@
 // Lines of the cache against a reference that keeps, for every line, when it was used last.
-#include "models/memory/cached_dram/line_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
+
+#include "models/memory/cached_dram/cached_dram.h"
 
 namespace attnvp {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <random>
 
-#include "models/interconnect/network/config.h"
-#include "models/memory/dram/fixed.h"
+#include "models/interconnect/config.h"
+#include "models/memory/config.h"
 #include "models/registry.h"
 #include "tests/models/bench.h"
 

@@ -1,6 +1,6 @@
 // Networks on a machine. By hand: a link takes 64 bytes a cycle, a hop is 5 cycles. On a crossbar a packet goes over
 // two links: 10 cycles for its head, one more for every other flit.
-#include "models/interconnect/network/config.h"
+#include "models/interconnect/config.h"
 #include "tests/models/bench.h"
 
 namespace attnvp::bench {

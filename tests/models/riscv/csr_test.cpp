@@ -1,5 +1,6 @@
 // Control and status registers, traps and interrupts.
-#include "models/control/riscv/clint.h"
+#include "models/control/riscv/csr.h"
+
 #include "tests/models/riscv/hart_bench.h"
 
 namespace attnvp::riscv::bench {

@@ -14,7 +14,7 @@ namespace attnvp {
 
 namespace {
 
-// Keys that only this kind has; size, bandwidth and latency are every DRAM's (models/memory/dram/config.h).
+// Keys that only this kind has; size, bandwidth and latency are every DRAM's (models/memory/config.h).
 struct PagedConfig {
   std::uint64_t row_bytes = 2048;
   double activate_seconds = 30e-9;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/memory/cached_dram/config.h"
+#include "models/memory/config.h"
 #include "platform/machine/energy.h"
 #include "platform/machine/energy/machine_model.h"
 #include "platform/machine/energy/scaling.h"

@@ -1,4 +1,4 @@
-#include "models/streaming/operation.h"
+#include "models/streaming/graph.h"
 
 #include <algorithm>
 #include <cmath>

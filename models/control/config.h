@@ -1,13 +1,32 @@
-// Parameters of control processors of kind `riscv` alone.
+// Parameters of control: control processors and the event unit of each cluster, and the mailbox.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "models/keys/keys.h"
+#include "models/keys/key.h"
 
 namespace attnvp {
 
+// Parameters that all kinds of control processor share, one per cluster.
+struct ControlConfig {
+  std::string cpu = "native";
+  std::uint32_t access_cycles = 1;  // per bus access of up to bus_bytes
+  std::uint32_t bus_bytes = 8;      // width of the control bus
+  bool lists = false;               // jobs are command lists
+
+  static void describe(config::Keys<ControlConfig>& key) {
+    using namespace config;
+    using C = ControlConfig;
+    key(config::kind("cpu", "control", "control processor"), &C::cpu);
+    key(number("access_cycles", Unit::kCycles, 1, 65536, "per access of up to control.bus_width"), &C::access_cycles);
+    key(power_of_two("bus_width", Unit::kBytes, 4, 64, "width of the control bus"), &C::bus_bytes);
+    key(flag("lists", "firmware is run beforehand, as a compiler, and plays its commands from a list in DRAM"),
+        &C::lists);
+  }
+};
+
+// Parameters of control processors of kind `riscv` alone.
 struct RiscvConfig {
   static constexpr const char* kShipped = "shipped";
   double clock_hz = 1e9;
@@ -46,6 +65,29 @@ struct RiscvConfig {
     key(config::text("firmware",
                      "with cpu riscv: the program, a path to an ELF file; shipped: the one that comes with this"),
         &C::firmware);
+  }
+};
+
+// Parameters of the event unit, one per cluster.
+struct EventUnitConfig {
+  std::string kind = "model";
+  std::uint32_t events = 256;  // counting semaphores
+
+  static void describe(config::Keys<EventUnitConfig>& key) {
+    using namespace config;
+    key(config::kind("kind", "events", "the event unit of a cluster"), &EventUnitConfig::kind);
+    key(number("count", Unit::kCount, 16, 4096, "counting semaphores in a cluster's event unit"),
+        &EventUnitConfig::events);
+  }
+};
+
+// Parameters of the mailbox.
+struct MailboxConfig {
+  std::string kind = "model";
+
+  static void describe(config::Keys<MailboxConfig>& key) {
+    key(config::kind("kind", "mailbox", "the memory through which the host hands jobs to firmware"),
+        &MailboxConfig::kind);
   }
 };
 

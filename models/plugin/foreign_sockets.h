@@ -1,9 +1,4 @@
-// Adaptor to a plug-in's TLM-2.0 target, LT (b_transport) or AT with four phases, at SystemC time.
-//
-// With four phases an SC_THREAD sends the accesses; a request begins when the previous one has ended. With b_transport
-// either an access ends before the next one begins, or there are as many SC_THREADs as accesses in flight. A phase
-// takes effect at the end of its annotated delay. A violation of the protocol (IEEE 1666-2011, 15.2) is reported to the
-// owner, and nothing further is sent.
+// Adaptors to TLM-2.0 sockets of plug-ins, LT (b_transport) or AT with four phases, at SystemC time.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -12,11 +7,20 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "models/interconnect/bus/payload.h"
+#include "models/interconnect/bus/transport.h"
 #include "models/sim/module.h"
 
 namespace attnvp {
 
+// Adaptor to a plug-in's target.
+//
+// With four phases an SC_THREAD sends the accesses; a request begins when the previous one has ended. With b_transport
+// either an access ends before the next one begins, or there are as many SC_THREADs as accesses in flight. A phase
+// takes effect at the end of its annotated delay. A violation of the protocol (IEEE 1666-2011, 15.2) is reported to the
+// owner, and nothing further is sent.
 class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
  public:
   struct Request {
@@ -106,6 +110,64 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   bool is_broken_ = false;
   sc_core::sc_event queued_, request_ended_;
   tlm_utils::simple_initiator_socket<ForeignTarget> out_{"out"};
+};
+
+// Adaptor for a plug-in's initiator, to a Target. Responses are sent one response phase at a time (IEEE 1666-2011,
+// 15.2.6.2).
+class ForeignInitiator : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> {
+ public:
+  ForeignInitiator(sc_core::sc_module_name name, Context& context, Target& target, std::uint32_t port = 0);
+
+  tlm::tlm_target_socket<> in{"in"};
+
+ private:
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay) override;
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override;
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload) override { return target_.debug(port_, payload); }
+  bool get_direct_mem_ptr(tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& /*dmi*/) override { return false; }
+  void answer(tlm::tlm_generic_payload& payload, const sc_core::sc_time& after);
+  void respond();
+
+  struct Answer {
+    std::uint64_t time_fs;
+    tlm::tlm_generic_payload* payload;
+  };
+  Context& ctx_;
+  Target& target_;
+  const std::uint32_t port_;
+  std::deque<Answer> answers_;                            // in order of arrival
+  const tlm::tlm_generic_payload* responding_ = nullptr;  // between BEGIN_RESP and END_RESP
+  sc_core::sc_event changed_;
+};
+
+// Forwards accesses to the target of a socket.
+class Passage final : public Target {
+ public:
+  explicit Passage(const char* name) : out(name) {}
+  InitiatorSocket out;
+
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override {
+    return out->transport_dbg(payload);
+  }
+
+ private:
+  // Access that the target has accepted.
+  struct Hop final : PendingAccess {
+    explicit Hop(Passage& its_owner) : owner(its_owner) {}
+    void responded(bool is_ok, const sc_core::sc_time& delay) override;
+    Passage& owner;
+    tlm::tlm_generic_payload* payload = nullptr;  // payload of the initiator,
+    tlm::tlm_generic_payload* sent = nullptr;     // and the forwarded one
+    OwnedPayload own;
+    PendingAccess* former = nullptr;
+    Response response;
+  };
+  void end(Hop& hop);
+  std::deque<Hop> hops_;
+  std::vector<Hop*> free_hops_;
 };
 
 }  // namespace attnvp
