@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
 
 namespace attnvp::cli {
 

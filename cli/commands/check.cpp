@@ -8,9 +8,9 @@
 #include "cli/shared/findings.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
 #include "platform/report/json.h"
-#include "platform/schedule/check/sources.h"
+#include "platform/schedule/check/checker.h"
 
 namespace attnvp::cli {
 

@@ -14,7 +14,7 @@
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/energy.h"

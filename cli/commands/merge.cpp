@@ -7,7 +7,7 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "explore/sweep/sweep.h"
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/report/table.h"
 
 namespace attnvp::cli {

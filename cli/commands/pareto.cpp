@@ -10,8 +10,8 @@
 #include "cli/shared/progress.h"
 #include "explore/analysis/page.h"
 #include "explore/analysis/versus.h"
-#include "platform/base/outputs.h"
-#include "platform/base/printable.h"
+#include "platform/base/files.h"
+#include "platform/base/text.h"
 
 namespace attnvp::cli {
 

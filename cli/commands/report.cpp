@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "platform/base/outputs.h"
-#include "platform/base/printable.h"
+#include "platform/base/files.h"
+#include "platform/base/text.h"
 #include "platform/report/page/page.h"
 #include "platform/report/table.h"
 

@@ -8,8 +8,8 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "explore/papers/papers.h"
-#include "platform/base/complaint.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
+#include "platform/base/text.h"
 
 namespace attnvp::cli {
 

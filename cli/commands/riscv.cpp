@@ -7,7 +7,7 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "models/control/riscv/bare_machine.h"
-#include "platform/base/complaint.h"
+#include "platform/base/text.h"
 #include "platform/machine/error.h"
 
 namespace attnvp::cli {

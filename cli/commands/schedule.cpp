@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/shared/job.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
 #include "platform/run/job.h"

@@ -11,7 +11,7 @@
 #include "cli/shared/progress.h"
 #include "explore/tuning/convergence.h"
 #include "explore/tuning/tuner.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"

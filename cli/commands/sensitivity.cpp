@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
 
 namespace attnvp::cli {
 

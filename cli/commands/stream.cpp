@@ -8,8 +8,8 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/run_files.h"
-#include "platform/base/complaint.h"
-#include "platform/base/outputs.h"
+#include "platform/base/files.h"
+#include "platform/base/text.h"
 #include "platform/streaming/graph_file.h"
 #include "platform/streaming/stream_report.h"
 

@@ -9,8 +9,8 @@
 
 #include "cli/shared/progress.h"
 #include "explore/tuning/portfolio.h"
+#include "platform/base/files.h"
 #include "platform/base/origin.h"
-#include "platform/base/outputs.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"

@@ -6,7 +6,7 @@
 
 #include "platform/report/table.h"
 #include "platform/run/platform.h"
-#include "platform/schedule/check/sources.h"
+#include "platform/schedule/check/checker.h"
 
 namespace attnvp::cli {
 

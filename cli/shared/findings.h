@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/run/control/command_tap.h"
+#include "platform/run/control/commands.h"
 #include "platform/run/job.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/check/recorder.h"

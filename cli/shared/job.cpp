@@ -6,7 +6,7 @@
 #include "firmware/runtime/dataflow.h"
 #include "models/control/config.h"
 #include "models/registry.h"
-#include "platform/base/complaint.h"
+#include "platform/base/text.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"

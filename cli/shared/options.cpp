@@ -7,7 +7,7 @@
 #include <set>
 
 #include "models/memory/storage/host_memory.h"
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
 #include "platform/machine/error.h"
 #include "platform/machine/units.h"
 #include "platform/machine/words.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "platform/base/line_width.h"
+#include "platform/base/text.h"
 
 namespace attnvp::cli {
 

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <tuple>
 
-#include "platform/base/atomic_file.h"
+#include "platform/base/files.h"
 #include "platform/machine/error.h"
 #include "platform/machine/units.h"
-#include "platform/trace/fst.h"
 #include "platform/trace/gtkw.h"
+#include "platform/trace/waveform.h"
 
 namespace attnvp::cli {
 

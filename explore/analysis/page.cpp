@@ -6,10 +6,9 @@
 #include <string_view>
 
 #include "explore/analysis/measure.h"
-#include "platform/base/fill.h"
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/report/json.h"
-#include "platform/report/page/page_files.h"
+#include "platform/report/page/page.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {

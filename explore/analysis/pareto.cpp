@@ -9,9 +9,8 @@
 
 #include "explore/analysis/measure.h"
 #include "explore/plot/svg.h"
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/machine/error.h"
-#include "platform/report/csv.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {

@@ -9,8 +9,7 @@
 
 #include "explore/analysis/measure.h"
 #include "explore/plot/svg.h"
-#include "platform/base/printable.h"
-#include "platform/report/csv.h"
+#include "platform/base/text.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "explore/analysis/selection.h"
-#include "platform/base/line_width.h"
+#include "platform/base/text.h"
 
 namespace attnvp::explore {
 

@@ -3,7 +3,6 @@
 #include "explore/papers/papers.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/energy.h"
-#include "platform/report/csv.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
 #include "platform/workload/workload.h"

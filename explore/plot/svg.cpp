@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 
 namespace attnvp::plot {
 

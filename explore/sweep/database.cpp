@@ -10,8 +10,8 @@
 
 #include "explore/sweep/plan.h"
 #include "explore/tuning/cache.h"
-#include "platform/base/input.h"
-#include "platform/base/version.h"
+#include "platform/base/files.h"
+#include "platform/base/origin.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"

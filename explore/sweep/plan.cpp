@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "explore/tuning/cache.h"
-#include "platform/base/printable.h"
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
+#include "platform/base/text.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
 

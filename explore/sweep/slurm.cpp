@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "platform/base/atomic_file.h"
-#include "platform/base/version.h"
+#include "platform/base/files.h"
+#include "platform/base/origin.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 

@@ -12,7 +12,7 @@
 
 #include "models/control/config.h"
 #include "models/registry.h"
-#include "platform/base/input.h"
+#include "platform/base/files.h"
 #include "platform/machine/hardware.h"
 #include "platform/schedule/programs.h"
 #include "simulator_fingerprint.h"

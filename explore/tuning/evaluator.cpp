@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "explore/processes/processes.h"
-#include "platform/schedule/bound.h"
 #include "platform/schedule/demand.h"
 
 namespace attnvp::explore {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "platform/machine/error.h"
-#include "platform/schedule/bound.h"
-#include "platform/schedule/dry_run.h"
+#include "platform/schedule/counter.h"
+#include "platform/schedule/demand.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::explore {

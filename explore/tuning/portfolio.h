@@ -18,7 +18,7 @@ struct Candidate {
 
 struct Portfolio {
   std::vector<Candidate> candidates;  // the chosen one first
-  double least_cycles = 0;            // lower bound for any schedule of the layer (platform/schedule/bound.h)
+  double least_cycles = 0;            // lower bound for any schedule of the layer (platform/schedule/demand.h)
   std::string left_out;               // dataflows that do not support the layer, and the reasons
   std::string untried;                // dataflows not evaluated, because the chosen one is near the bound
   bool is_final = true;               // false: stopped early, or no schedule ran to its end

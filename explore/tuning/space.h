@@ -13,7 +13,7 @@
 
 #include "platform/machine/energy.h"
 #include "platform/run/job.h"
-#include "platform/schedule/dry_run.h"
+#include "platform/schedule/counter.h"
 
 namespace attnvp::explore {
 

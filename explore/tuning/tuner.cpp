@@ -9,8 +9,8 @@
 #include "explore/tuning/cache.h"
 #include "explore/tuning/portfolio.h"
 #include "platform/machine/error.h"
-#include "platform/schedule/bound.h"
-#include "platform/schedule/dry_run.h"
+#include "platform/schedule/counter.h"
+#include "platform/schedule/demand.h"
 
 namespace attnvp::explore {
 

@@ -49,7 +49,7 @@ struct LogEntry {
 
 struct TuningResult {
   Evaluation best;
-  // Lower bound for any schedule of the layer (platform/schedule/bound.h), in the objective's unit; 0: unknown.
+  // Lower bound for any schedule of the layer (platform/schedule/demand.h), in the objective's unit; 0: unknown.
   double bound = 0;
   bool is_complete = false;  // no vector of the coarse space costs less
   bool is_stopped = false;   // stopped before the budget or the strategy ended

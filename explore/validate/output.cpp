@@ -11,10 +11,9 @@
 #include "explore/plot/svg.h"
 #include "explore/validate/kernel_set.h"
 #include "explore/validate/validate.h"
-#include "platform/base/printable.h"
-#include "platform/report/csv.h"
+#include "platform/base/text.h"
 #include "platform/report/json.h"
-#include "platform/report/page/page_files.h"
+#include "platform/report/page/page.h"
 #include "platform/report/table.h"
 
 namespace attnvp::validate {

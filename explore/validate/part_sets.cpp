@@ -8,8 +8,8 @@
 
 #include "explore/validate/data_set.h"
 #include "models/memory/banked_dram/traffic.h"
-#include "platform/machine/dram_part.h"
 #include "platform/machine/energy/sram.h"
+#include "platform/machine/hardware.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::validate {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "explore/validate/data_set.h"
-#include "platform/base/line_width.h"
+#include "platform/base/text.h"
 
 namespace attnvp::validate {
 

@@ -1,8 +1,7 @@
-#include "firmware/riscv/console.h"
-
 #include <cstdint>
 
 #include "firmware/hal/hart.h"
+#include "firmware/riscv/trap.h"
 
 namespace attnvp::riscv {
 

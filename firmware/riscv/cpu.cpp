@@ -1,11 +1,11 @@
 // Bus access (hal/cpu.h) of RISC-V firmware: loads and stores, through a window for addresses beyond 32 bits. A failed
-// access traps; the handler records it in guard.h and continues after it.
+// access traps; the handler records it in trap.h and continues after it.
 #include "firmware/hal/cpu.h"
 
 #include "firmware/hal/hart.h"
 #include "firmware/hal/list.h"
 #include "firmware/hal/registers.h"
-#include "firmware/riscv/guard.h"
+#include "firmware/riscv/trap.h"
 
 namespace attnvp::riscv {
 volatile Guard guard = Guard::kOff;

@@ -1,10 +1,10 @@
 // Trap handler: it records and skips a guarded access that failed. Any other trap ends the program with a report.
+#include "firmware/riscv/trap.h"
+
 #include <cstdint>
 
 #include "firmware/hal/hart.h"
 #include "firmware/hal/registers.h"
-#include "firmware/riscv/console.h"
-#include "firmware/riscv/guard.h"
 
 namespace {
 

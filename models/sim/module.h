@@ -208,7 +208,7 @@ class Module : public sc_core::sc_module, public CounterOwner {
   // Earliest time in femtoseconds from which signal changes may still be reported; may lie before now.
   virtual std::uint64_t tells_from() const { return UINT64_MAX; }
   // True if the target sockets take nb_transport at platform time. Otherwise processes call b_transport at SystemC time
-  // (models/interconnect/bus/lt_adaptor.h).
+  // (LtAdaptor).
   virtual bool is_approximately_timed() const { return false; }
   // Returns to the state after elaboration, between two jobs.
   virtual void reset() {}

@@ -7,8 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "platform/base/printable.h"
-#include "platform/machine/built_from.h"
+#include "platform/base/text.h"
 #include "platform/machine/document.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"

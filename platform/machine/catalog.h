@@ -32,4 +32,7 @@ bool is_path(const std::string& name_or_path);
 // Throws ConfigError without location: unknown name (lists the known ones), no such file.
 std::string find_config(Folder folder, const std::string& name_or_path, const std::string& base_folder = "");
 
+// Folder of configurations in the source tree from which this program was built.
+const char* built_from();
+
 }  // namespace attnvp::config

@@ -8,8 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "platform/base/input.h"
-#include "platform/base/printable.h"
+#include "platform/base/files.h"
+#include "platform/base/text.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::config {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "platform/machine/accelergy.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/provenance.h"

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/machine/error.h"
+
 namespace attnvp::config {
 
 class EnergyTable {
@@ -58,5 +60,11 @@ class EnergyTable {
 
 // A name under configs/energy or a path. Throws ConfigError with file and line.
 EnergyTable load_energy(const std::string& name_or_path);
+
+// Common parts of Accelergy's energy and area reference tables (ERT, ART).
+// A component's name without its instance range: chip.pe for "chip.pe[1..168]".
+std::string without_instances(const std::string& name);
+// Throws ConfigError for a version with another table format.
+void check_accelergy_version(const std::string& version, const Origin& origin, const char* table);
 
 }  // namespace attnvp::config

@@ -1,10 +1,11 @@
-// Machine configuration: YAML files and "key=value" overrides to a checked MachineConfig.
+// Machine configuration: YAML files and "key=value" overrides to a checked MachineConfig, and the files of DRAM parts.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "models/machine.h"
+#include "models/memory/banked_dram/config.h"
 #include "platform/machine/schema.h"
 
 namespace attnvp::config {
@@ -48,5 +49,13 @@ std::string to_yaml(const MachineConfig& machine);
 std::string machine_hash(const MachineConfig& machine);
 // Records hash and overrides for outputs (files::note).
 void note_machine(const MachineConfig& machine, const std::vector<std::string>& overrides);
+
+// DRAM parts: files under configs/dram with the keys of BankedConfig.
+
+// Applies a part's file, after its `base:`. Throws ConfigError with file and line.
+void apply_dram_part(BankedConfig& config, const std::string& name_or_path);
+
+// Address mapping: the entry of a name in configs/dram/mappings/names.yaml, or the text itself.
+std::string dram_mapping(const std::string& name_or_text);
 
 }  // namespace attnvp::config

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::config {

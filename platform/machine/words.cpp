@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 
 namespace attnvp::config {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "platform/report/json.h"
-#include "platform/report/run_parts.h"
+#include "platform/report/report.h"
 #include "platform/report/table.h"
 #include "platform/run/tiling.h"
 

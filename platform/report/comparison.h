@@ -1,4 +1,4 @@
-// Text table that compares runs of one layer with several dataflows.
+// Comparison of runs: a text table of one layer with several dataflows, and a CSV table of any runs.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparisonRow, dataflow, cycles, seconds, mac
 ComparisonRow comparison_row(const job::RunResult& result);
 // One line a row, cycles relative to the first row, and a legend. `tilings` adds a table of tile sizes.
 std::string comparison(const std::vector<ComparisonRow>& rows, bool tilings);
+
+// CSV table of JSON reports, one row a run: every scalar, in order of the reports, with the column names of sweeps
+// ("energy_pj.total"); empty if a run lacks it. Lists, counters and stall attribution are omitted.
+std::string runs_csv(const std::vector<std::string>& reports);
 
 }  // namespace attnvp::report

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "platform/base/input.h"
-#include "platform/base/version.h"
+#include "platform/base/files.h"
+#include "platform/base/origin.h"
 #include "platform/machine/error.h"
 
 namespace attnvp::report {

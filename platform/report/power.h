@@ -1,4 +1,4 @@
-// Power, area and energy ranges of a run.
+// Power, area and energy ranges of a run, and its action counts for Accelergy.
 #pragma once
 
 #include <string>
@@ -27,5 +27,10 @@ enum class Order { kLess, kMore, kUndecided };
 Order energy_order(const job::RunResult& a, const job::RunResult& b);
 // Dataflows by energy, and pairs whose order is undecided within the ranges.
 std::string ranking_text(const std::vector<job::RunResult>& results);
+
+// Action counts of each instance, in the format of Accelergy's action_counts.
+
+// YAML: every module with actions, by its hierarchical name. Counts times the entries of the ERT give the run's energy.
+std::string action_counts_yaml(const job::RunResult& result);
 
 }  // namespace attnvp::report

@@ -1,14 +1,17 @@
-// Text table: minimal column widths, text left, numbers right. If the line is too narrow, text is wrapped; then
-// remaining columns follow below, each part beginning with the first column.
+// Tables of reports, as text and as cells of CSV.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
-#include "platform/base/line_width.h"
+#include "platform/base/text.h"
 
 namespace attnvp::report {
 
+// Text table: minimal column widths, text left, numbers right. If the line is too narrow, text is wrapped; then
+// remaining columns follow below, each part beginning with the first column.
 class Table {
  public:
   enum class Align : unsigned char { kLeft, kRight };
@@ -37,5 +40,17 @@ std::string with_prefix(double value, const char* unit);
 std::string rate_text(double value);  // 65790.2 -> "65,790", 12.345 -> "12.3"
 std::string upper(std::string name);  // "dram" -> "DRAM"
 std::string percent(double share);    // 0.998 -> "99.8%"
+
+// Cells of comma-separated values (RFC 4180).
+
+inline std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+// Shortest digits that parse to the same number.
+inline std::string csv_number(double value) { return fmt::format("{}", value); }
 
 }  // namespace attnvp::report

@@ -1,16 +1,38 @@
-// Concurrent jobs on one machine. Each job has its own clusters, layer, dataflow and tiling, and an even part of the
-// bytes of DRAM and L2. The jobs share the interconnect, the bandwidth of DRAM and L2, and a cache if there is one.
+// Concurrent jobs on one machine, each on a part of it. Each job has its own clusters, layer, dataflow and tiling, and
+// an even part of the bytes of DRAM and L2. The jobs share the interconnect, the bandwidth of DRAM and L2, and a cache
+// if there is one.
 //
 // All jobs boot at the same time. For comparison each job also runs alone on its clusters, timing only.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "models/interconnect/address_map.h"
+#include "models/machine.h"
 #include "platform/run/job.h"
-#include "platform/run/part.h"
 
 namespace attnvp::job {
+
+// Consecutive clusters.
+struct Clusters {
+  std::uint32_t first = 0, count = 0;
+  std::uint32_t end() const { return first + count; }
+  std::string text() const;  // "2", "0-1"
+};
+// Parses "2" or "0-1". Throws config::ConfigError.
+Clusters parse_clusters(const std::string& text);
+
+// Part of a machine for one job.
+struct Part {
+  Clusters clusters;
+  Partition partition;  // mailbox, DRAM and L2 of the job
+  MachineConfig
+      machine;  // as its firmware and the choice of its tiles see it: so many clusters, an even part of DRAM and L2
+};
+// Parts in the requested order. Throws config::ConfigError for clusters that do not exist or are requested twice.
+std::vector<Part> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted);
 
 struct Neighbour {
   workload::Workload network;

@@ -16,7 +16,7 @@
 #include "platform/machine/schema.h"
 #include "platform/run/elaborated.h"
 #include "platform/run/golden/golden.h"
-#include "platform/run/golden/quantise.h"
+#include "platform/run/golden/tensors.h"
 #include "platform/run/results/accounting.h"
 #include "platform/run/results/counters.h"
 #include "platform/run/schedule.h"

@@ -9,7 +9,7 @@
 #include "platform/machine/error.h"
 #include "platform/run/operations.h"
 #include "platform/run/schedule.h"
-#include "platform/schedule/bound.h"
+#include "platform/schedule/demand.h"
 #include "platform/schedule/programs.h"
 #include "platform/workload/workload.h"
 

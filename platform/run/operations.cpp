@@ -9,7 +9,7 @@
 #include "models/arith/number.h"
 #include "models/arith/softmax.h"
 #include "platform/run/golden/golden_kernels.h"
-#include "platform/run/golden/random_tensors.h"
+#include "platform/run/golden/tensors.h"
 #include "platform/workload/workload.h"
 
 namespace attnvp::job {

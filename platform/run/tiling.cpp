@@ -9,7 +9,6 @@
 #include "platform/machine/error.h"
 #include "platform/machine/schema.h"
 #include "platform/machine/words.h"
-#include "platform/run/settings.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::job {

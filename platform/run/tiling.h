@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "firmware/runtime/dataflow.h"
+#include "platform/machine/document.h"
 #include "platform/machine/schema.h"
 #include "platform/schedule/programs.h"
 
@@ -60,5 +61,8 @@ std::string value_text(const Tiling& tiling, std::string_view name);
 std::vector<std::uint32_t> words_of(const Tiling& tiling, const firmware::Dataflow& dataflow);
 Tiling tiling_of(const std::vector<std::uint32_t>& words, const firmware::Dataflow& dataflow,
                  const schedule::FirmwareImage& firmware);
+
+// Parser of "a=1,b=2" on the command line. Each key at most once. Throws config::ConfigError.
+std::vector<config::Setting> split_settings(std::string_view list, const config::Origin& origin);
 
 }  // namespace attnvp::job

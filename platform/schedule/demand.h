@@ -1,6 +1,8 @@
-// Demand of a schedule's commands on engines and DRAM, from one untimed pass over all clusters' streams.
+// Demand of a layer on the machine, a lower bound for any schedule, and demand of one schedule's commands on engines
+// and DRAM.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -10,6 +12,20 @@
 
 namespace attnvp::schedule {
 
+// Roofline bound: demand of a layer on the machine, a lower bound for any schedule. All multiply-accumulates use the
+// MAC arrays; all scores use VEC lanes or the arrays; operands and result cross the DRAM bus once.
+//
+// Cycles of the DRAM bus, of all arrays and of all lanes; number of multiply-accumulates.
+struct LayerDemand {
+  double bus = 0, arrays = 0, lanes = 0, macs = 0;
+  double cycles() const { return std::max({bus, arrays, lanes}); }
+};
+LayerDemand layer_demand(const Job& job, const MachineConfig& machine);
+
+// Least cycles of DRAM, or of a cache before it, for `in` bytes read and `out` bytes written.
+double bus_cycles(const MachineConfig& machine, double in, double out);
+
+// Demand of a schedule's commands, from one untimed pass over all clusters' streams.
 struct StreamDemand {
   double cycles = 0;         // lower bound of a run: maximum of the busiest engine, the DRAM bus and the layer
   std::uint64_t digest = 0;  // hash of all commands in order; equal schedules have equal digests

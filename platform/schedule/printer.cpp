@@ -5,7 +5,7 @@
 #include <map>
 
 #include "models/engine/descriptor_check.h"
-#include "platform/schedule/names.h"
+#include "platform/schedule/addresses.h"
 
 namespace attnvp::schedule {
 

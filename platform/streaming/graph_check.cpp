@@ -1,5 +1,3 @@
-#include "platform/streaming/graph_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

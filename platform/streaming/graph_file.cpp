@@ -9,12 +9,11 @@
 #include <map>
 
 #include "platform/base/expression/expression.h"
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/units.h"
 #include "platform/machine/words.h"
-#include "platform/streaming/graph_check.h"
 
 namespace attnvp::stream {
 

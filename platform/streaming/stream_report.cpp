@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
 #include "platform/streaming/graph_file.h"

@@ -4,13 +4,162 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "platform/machine/energy/machine_model.h"
 #include "platform/run/job.h"
 
 namespace attnvp::stream {
+
+namespace {
+
+constexpr double kU = 0x1p-24;
+
+double norm(const arith::Half* row, std::size_t width) {
+  double sum = 0;
+  for (std::size_t i = 0; i < width; ++i) sum += std::pow(arith::double_from_half(row[i]), 2);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+GoldenResult check_stream(const job::AttentionShape& shape, const job::AttentionTensors& tensors,
+                          const std::vector<float>& output) {
+  const std::size_t n = shape.queries, d = shape.width;
+  const std::vector<double> reference =
+      job::reference_attention(shape, tensors.q.data(), tensors.k.data(), tensors.v.data());
+  double longest_key = 0;
+  std::vector<double> largest(d), lowest(d, INFINITY), highest(d, -INFINITY);
+  for (std::size_t j = 0; j < n; ++j) {
+    longest_key = std::max(longest_key, norm(&tensors.k[j * d], d));
+    for (std::size_t c = 0; c < d; ++c) {
+      const double v = arith::double_from_half(tensors.v[j * d + c]);
+      largest[c] = std::max(largest[c], std::abs(v));
+      lowest[c] = std::min(lowest[c], v);
+      highest[c] = std::max(highest[c], v);
+    }
+  }
+  GoldenResult result;
+  result.checked = true;
+  double worst = -1;
+  const double roundings = 2 * (4 * static_cast<double>(n) + 8) * kU;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = norm(&tensors.q[i * d], d) * longest_key;
+    const double share = std::expm1(2 * (static_cast<double>(d) + 4) * kU * a + roundings);
+    for (std::size_t c = 0; c < d; ++c) {
+      const double expected = reference[i * d + c], actual = output[i * d + c];
+      const double spread = highest[c] - lowest[c] + std::expm1(roundings) * largest[c];
+      const double tolerance = std::min(share * largest[c], spread);
+      const double error = std::abs(actual - expected);
+      const bool good = error <= tolerance;  // false for NaN
+      if (!good) ++result.failures;
+      if (std::isfinite(error)) result.max_abs_error = std::max(result.max_abs_error, error);
+      const double score = std::isfinite(error) ? error / std::max(tolerance, kU * kU) : INFINITY;
+      if (score <= worst) continue;
+      worst = score;
+      result.row = static_cast<std::uint32_t>(i);
+      result.column = static_cast<std::uint32_t>(c);
+      result.expected = expected;
+      result.actual = actual;
+      result.tolerance = tolerance;
+    }
+  }
+  result.passed = result.failures == 0;
+  return result;
+}
+
+std::string GoldenResult::to_string() const {
+  return fmt::format(
+      "{}, {} elements beyond tolerance, max error {:.3g}, worst at [{}, {}]: {:.9g}, expected {:.9g} +- {:.3g}",
+      passed ? "passed" : "FAILED", failures, max_abs_error, row, column, actual, expected, tolerance);
+}
+
+std::vector<Blocked> blocked_nodes(const Machine& machine) {
+  const Graph& graph = machine.graph();
+  std::vector<Blocked> blocked;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Wait& wait = machine.node(i).wait_state();
+    if (wait.channel == nullptr) continue;
+    for (std::size_t c = 0; c < graph.channels.size(); ++c) {
+      if (&machine.channel(c) != wait.channel) continue;
+      blocked.push_back(
+          {i, c, wait.for_room, wait.since, wait.for_room ? graph.channels[c].to : graph.channels[c].from});
+    }
+  }
+  return blocked;
+}
+
+// Every node waits for one other node, so the chain ends in a circle or at a finished node.
+std::vector<std::size_t> circle_from(const std::vector<Blocked>& blocked, std::size_t first) {
+  std::vector<std::size_t> path;
+  for (std::size_t at = first;;) {
+    const auto seen = std::find(path.begin(), path.end(), at);
+    if (seen != path.end()) return {seen, path.end()};
+    path.push_back(at);
+    const auto next =
+        std::find_if(blocked.begin(), blocked.end(), [&](const Blocked& b) { return b.node == blocked[at].on; });
+    if (next == blocked.end()) return {};
+    at = static_cast<std::size_t>(next - blocked.begin());
+  }
+}
+
+namespace {
+
+// A full channel of the first circular wait, preferably one that was deepened before. None if some circle has no full
+// channel, which no depth can resolve.
+std::optional<std::size_t> channel_to_deepen(const Machine& machine,
+                                             const std::map<std::size_t, std::uint64_t>& deepened) {
+  const std::vector<Blocked> blocked = blocked_nodes(machine);
+  std::optional<std::size_t> first_choice;
+  for (std::size_t first = 0; first < blocked.size(); ++first) {
+    std::optional<std::size_t> choice;
+    for (const std::size_t i : circle_from(blocked, first)) {
+      const std::size_t c = blocked[i].channel;
+      if (blocked[i].for_room && (!choice || deepened.count(c) > 0)) choice = c;
+    }
+    if (!choice) return {};
+    if (!first_choice) first_choice = choice;
+  }
+  return first_choice;
+}
+
+// Reduces the depths, as channels deepened in turn may be deeper than necessary.
+void make_smallest(Machine& machine, std::map<std::size_t, std::uint64_t>& deepened) {
+  for (auto& [channel, depth] : deepened) {
+    for (const std::uint64_t least = machine.graph().channels[channel].depth; depth > least + 1; --depth) {
+      machine.set_depth(channel, depth - 1);
+      if (!machine.run().finished) break;
+    }
+    machine.set_depth(channel, depth);
+  }
+}
+
+}  // namespace
+
+// The graph is deterministic: adding a slot to a full channel continues as a run that had it from the start. One run
+// that deepens a channel by one at each deadlock finds the depths; another run measures the cycles.
+Deadlock explain_deadlock(Machine& machine) {
+  Deadlock result;
+  result.blocked = blocked_nodes(machine);
+  for (std::size_t first = 0; first < result.blocked.size() && result.circle.empty(); ++first) {
+    result.circle = circle_from(result.blocked, first);
+  }
+  std::map<std::size_t, std::uint64_t> deepened;
+  for (bool finished = false; !finished;) {
+    const std::optional<std::size_t> channel = channel_to_deepen(machine, deepened);
+    if (!channel) return result;
+    deepened[*channel] = machine.channel(*channel).depth() + 1;
+    finished = machine.resume_with(*channel, deepened[*channel]);
+  }
+  if (deepened.size() > 1) make_smallest(machine, deepened);
+  result.freed_by.assign(deepened.begin(), deepened.end());
+  result.freed_cycles = machine.run().cycles;
+  return result;
+}
 
 namespace {
 

@@ -1,17 +1,69 @@
-// Runner of a streaming graph: simulates it on random tensors and collects results.
+// Runner of a streaming graph: simulates it on random tensors, checks the output, analyses deadlocks and collects
+// results.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "models/streaming/machine.h"
+#include "platform/run/golden/tensors.h"
 #include "platform/run/results/counters.h"
-#include "platform/streaming/deadlock.h"
-#include "platform/streaming/golden.h"
 #include "platform/trace/waveform.h"
 
 namespace attnvp::stream {
+
+// Golden check of a streaming graph's output against softmax(Q K^T) V in double precision.
+//
+// The machine computes in FP32 (u = 2^-24). Let a_i be the greatest |q_i| |k_j| (2-norms) of row i. The error of a
+// score is at most d u a_i; subtracting a maximum, at once or in telescoping steps, adds at most 4 u a_i. Each term of
+// the sum or the output has at most 4 roundings per score of its row (exponential, scale, multiply, add) and a few
+// more, in numerator and denominator. Hence, with e_i = 2 (d + 4) u a_i + 2 (4 N + 8) u and P the exact softmax:
+//   |O_id - exact| <= (e^e_i - 1) sum_j P_ij |v_jd| <= (e^e_i - 1) max_j |v_jd|.
+// For any scores the exact softmax is a mean of values, so the error is also at most
+//   max_j v_jd - min_j v_jd + (e^r - 1) max_j |v_jd|, r = 2 (4 N + 8) u, from the roundings after the scores.
+struct GoldenResult {
+  bool checked = false;
+  bool passed = false;
+  double max_abs_error = 0;
+  std::uint64_t failures = 0;  // elements beyond their tolerance
+  // Element with the greatest error / tolerance.
+  std::uint32_t row = 0, column = 0;
+  double expected = 0, actual = 0, tolerance = 0;
+
+  std::string to_string() const;
+};
+
+// `output` is N x D.
+GoldenResult check_stream(const job::AttentionShape& shape, const job::AttentionTensors& tensors,
+                          const std::vector<float>& output);
+
+struct Blocked {
+  std::size_t node = 0;
+  std::size_t channel = 0;
+  bool for_room = false;    // waits for space; else for data
+  std::uint64_t since = 0;  // cycle
+  std::size_t on = 0;       // node at the other end of the channel
+};
+
+// Deadlock analysis of a streaming machine: blocked nodes, circular wait, and channel depths that resolve it.
+struct Deadlock {
+  std::vector<Blocked> blocked;     // in order of nodes
+  std::vector<std::size_t> circle;  // indices of `blocked`; each waits for the next, the last for the first
+  // Channel depths with which the run finishes, and its cycles; empty if no depths resolve the deadlock. Each depth is
+  // minimal for the given others.
+  std::vector<std::pair<std::size_t, std::uint64_t>> freed_by;
+  std::uint64_t freed_cycles = 0;
+};
+
+// For a machine whose run did not finish.
+std::vector<Blocked> blocked_nodes(const Machine& machine);
+std::vector<std::size_t> circle_from(const std::vector<Blocked>& blocked, std::size_t first);
+
+// Runs the machine again, several times; leaves the depths that resolve the deadlock, if any.
+Deadlock explain_deadlock(Machine& machine);
 
 struct ChannelResult {
   std::uint64_t depth = 0;  // elements, or kUnbounded

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,9 +19,19 @@
 
 namespace attnvp::trace {
 
+// Selection of modules in a trace. A pattern is a sequence of path components, each with shell wildcards * and ?:
+// "cluster0.core1", "mac", "core*.vec", "attnvp.dram". It selects modules whose path, or the path of a module above,
+// contains the sequence.
+bool in_scope(const std::string& pattern, const std::string& path);
+
+// Filter for any of the patterns; without patterns it accepts everything. Throws config::ConfigError for a pattern that
+// selects no module.
+std::function<bool(const std::string& path)> scope_filter(const std::vector<std::string>& patterns,
+                                                          const std::vector<std::string>& modules);
+
 struct Request {
   bool waveform = false, timeline = false;
-  std::vector<std::string> scopes;  // platform/trace/scope.h; empty: everything
+  std::vector<std::string> scopes;  // patterns of scope_filter; empty: everything
   std::uint64_t from_cycle = 0, to_cycle = UINT64_MAX;
 };
 

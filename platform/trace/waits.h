@@ -1,4 +1,4 @@
-// Stall reasons of descriptors as text, from the command trace of a completed run.
+// Names of stall reasons, and stall reasons of descriptors as text, from the command trace of a completed run.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,11 @@
 #include "models/sim/trace/command_trace.h"
 
 namespace attnvp::trace {
+
+constexpr std::uint8_t kTagOfL2 = 9;  // tag of a load from the L2
+// Name in reports, pages and timelines: "K from DRAM", "P from VEC", "space", "processor", "order" and similar. A
+// load's tag is the index of its tensor in Q, K, V, C, P, O, partial results, bias, from 1.
+std::string reason(const StallReason& cause);
 
 // For entries that received a token from another: the content of the last token ("K from DRAM").
 std::map<std::size_t, std::string> wait_reasons(const CommandTrace& command_trace,

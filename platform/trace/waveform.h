@@ -1,13 +1,15 @@
-// Waveform of a whole module tree with GTKWave's files, for simulations without a platform.
+// Files of waveforms besides GTKWave's: FST, Surfer's commands, and waveforms of simulations without a platform.
 #pragma once
 
 #include <string>
 
 #include "models/sim/trace/recorder.h"
 #include "models/sim/trace/vcd.h"
+#include "platform/trace/gtkw.h"
 
 namespace attnvp::trace {
 
+// Waveform of a whole module tree with GTKWave's files, for simulations without a platform.
 struct Waveform {
   std::string vcd_name, names_name;  // input: names of files in the same folder
   std::string vcd, names, gtkw;      // output: their texts
@@ -25,5 +27,13 @@ class WaveformSession {
   Recorder recorder_;
   VcdWriter vcd_;
 };
+
+// Surfer command file for a waveform. Shows the overview and the first core's engines, in about the same range as
+// GTKWave's view. Numbers appear as names if Surfer has the mapping of traces/views.
+std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& view);
+
+// Converts the text of a VCD file to FST, GTKWave's compressed format, by GTKWave's converter. Throws
+// config::ConfigError if vcd2fst is not installed or fails.
+std::string fst_from_vcd(const std::string& vcd);
 
 }  // namespace attnvp::trace

@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "platform/base/input.h"
+#include "platform/base/files.h"
 #include "platform/machine/document.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"

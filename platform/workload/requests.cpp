@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "firmware/hal/job.h"
-#include "platform/base/printable.h"
+#include "platform/base/text.h"
 #include "platform/machine/csv.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"

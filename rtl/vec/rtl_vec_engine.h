@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "models/engine/vec_engine/vec_engine.h"
-#include "rtl/vec/rtl_linear_unit.h"
-#include "rtl/vec/rtl_vec_unit.h"
+#include "rtl/vec/rtl_units.h"
 
 namespace attnvp::rtl {
 

@@ -3,8 +3,8 @@
 #include <verilated.h>
 
 #include <stdexcept>
+#include <string>
 
-#include "rtl/vec/linear_driver.h"
 #include "rtl/vec/vec_driver.h"
 #include "rtl/vec/wire_probe.h"
 #include "vec_widths.h"
@@ -93,3 +93,9 @@ std::unique_ptr<VecRtl> VecRtl::make(std::uint64_t elements_per_cycle) {
 std::unique_ptr<LinearRtl> LinearRtl::make() { return std::make_unique<LinearRtlOf>(); }
 
 }  // namespace attnvp::rtl
+
+// Verilator's stop function: a failing assertion in the RTL throws instead of ending the program.
+
+void vl_stop(const char* file, int line, const char* module) {
+  throw std::logic_error(std::string("RTL assertion failed in ") + module + ", " + file + ":" + std::to_string(line));
+}

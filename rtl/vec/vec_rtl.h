@@ -1,15 +1,61 @@
-// Interfaces of the Verilated blocks without Verilator's headers, which conflict with SystemC's.
+// Interfaces and commands of the Verilated blocks without Verilator's headers, which conflict with SystemC's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "rtl/vec/rtl_block.h"
-#include "rtl/vec/vec_command.h"
+#include "models/arith/half.h"
 
 namespace attnvp::rtl {
+
+// Commands of vec_unit.sv and vec_linear.sv.
+
+// Bits of cmd_flags.
+enum VecFlags : std::uint8_t {
+  kFeedWhole = 0,  // the row fits into the buffers and is fed once
+  kFeedMax = 1,    // longer rows are fed three times
+  kFeedSum = 2,
+  kFeedOut = 3,
+  kOnline = 4,
+  kFirst = 8,    // online: no earlier running maximum
+  kScalar = 16,  // online: the sum is element 0, exact
+  kGiven = 32,   // online: the maximum is the running one
+};
+
+struct VecCommand {
+  std::uint8_t flags = 0;
+  std::uint32_t length = 0;     // elements
+  arith::Half running_max = 0;  // online
+};
+
+// x * a + z * b, or x / a; FP32, with an a and a b per element.
+struct LinearCommand {
+  bool divide = false;
+  std::uint32_t length = 0;  // elements
+};
+
+// Interface of Verilated blocks: a clock, and wires to observe.
+class RtlBlock {
+ public:
+  struct Wire {
+    std::string path;  // dotted, below the block
+    unsigned bits;
+  };
+  using Change = std::function<void(std::size_t wire, std::uint64_t value)>;
+
+  virtual ~RtlBlock() = default;
+  virtual void rise() = 0;
+  virtual void fall() = 0;
+
+  // Wires of at most 64 bits.
+  virtual const std::vector<Wire>& wires() const = 0;
+  // Reports all changes since the last call; the first call reports all wires.
+  virtual void changes(const Change& change) = 0;
+};
 
 // vec_unit: softmax and its online form.
 class VecRtl : public RtlBlock {

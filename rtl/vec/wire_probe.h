@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rtl/vec/rtl_block.h"
+#include "rtl/vec/vec_rtl.h"
 
 namespace attnvp::rtl {
 

@@ -5,7 +5,7 @@
 
 #include "explore/layers/layers.h"
 #include "platform/machine/hardware.h"
-#include "platform/run/results/imbalance.h"
+#include "platform/run/results/accounting.h"
 
 namespace attnvp::explore {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "explore/papers/fusemax.h"
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/energy.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "explore/papers/mas.h"
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/error.h"

@@ -13,7 +13,7 @@
 #include "models/sim/module.h"
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
-#include "platform/run/control/command_tap.h"
+#include "platform/run/control/commands.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
 #include "platform/schedule/check/checker.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "platform/schedule/names.h"
+#include "platform/schedule/addresses.h"
 
 namespace attnvp::mutation {
 

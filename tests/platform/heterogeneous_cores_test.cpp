@@ -5,8 +5,8 @@
 
 #include "platform/machine/energy/machine_model.h"
 #include "platform/report/report.h"
-#include "platform/run/results/imbalance.h"
-#include "platform/schedule/bound.h"
+#include "platform/run/results/accounting.h"
+#include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/control/riscv_runs.h"
 #include "tests/platform/runs.h"

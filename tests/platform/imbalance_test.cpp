@@ -1,11 +1,10 @@
 // How evenly work was dealt: what clusters have adds up to what the machine did, and ratios are those by hand.
-#include "platform/run/results/imbalance.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "platform/report/report.h"
+#include "platform/run/results/accounting.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "models/arith/online.h"
-#include "rtl/vec/linear_driver.h"
+#include "rtl/vec/vec_driver.h"
 
 namespace attnvp::rtl::linear {
 

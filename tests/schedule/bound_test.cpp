@@ -1,6 +1,4 @@
 // What any schedule of a layer takes: by hand, and never more than a simulation takes.
-#include "platform/schedule/bound.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -16,7 +16,6 @@
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/demand.h"
-#include "platform/schedule/dry_run.h"
 #include "platform/schedule/programs.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "platform/base/input.h"
+#include "platform/base/files.h"
 #include "platform/machine/error.h"
 
 namespace attnvp::riscv {

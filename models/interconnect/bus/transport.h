@@ -10,11 +10,15 @@
 // Loosely timed (LT): control processors, which are SystemC threads, use b_transport.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include <cstdint>
+#include <deque>
 #include <systemc>
 #include <tlm>
 
 #include "models/sim/event_queue.h"
+#include "models/sim/module.h"
 
 namespace attnvp {
 
@@ -173,6 +177,37 @@ class TargetSocket : public tlm::tlm_target_socket<>, private tlm::tlm_fw_transp
   sim::EventQueue& event_queue_;
   Target& owner_;
   std::uint32_t port_;
+};
+
+// LT adaptor: binds AT initiators to a target that has b_transport only or that uses kernel time. A SystemC process
+// makes each access; the number of processes is the number of accesses in flight.
+class LtAdaptor : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> {
+ public:
+  LtAdaptor(sc_core::sc_module_name name, Context& context);
+
+  tlm::tlm_target_socket<> in{"in"};
+  tlm_utils::simple_initiator_socket<LtAdaptor> out{"out"};
+
+ private:
+  struct Access {
+    std::uint64_t time_fs;  // of BEGIN_REQ
+    sc_core::sc_time delay;
+    tlm::tlm_generic_payload* payload;
+    Response response;
+  };
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay) override;
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override;
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload) override { return out->transport_dbg(payload); }
+  bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override {
+    return out->get_direct_mem_ptr(payload, dmi);
+  }
+  void carry();
+
+  Context& ctx_;
+  std::deque<Access> waiting_;
+  std::uint32_t idle_ = 0;  // processes without an access
+  sc_core::sc_event work_;
 };
 
 }  // namespace attnvp

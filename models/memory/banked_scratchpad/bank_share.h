@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/memory/banked_scratchpad/bank_state.h"
-#include "models/memory/scratchpad/arbiter.h"
+#include "models/memory/scratchpad/crossings.h"
 
 namespace attnvp {
 

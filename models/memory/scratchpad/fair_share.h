@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/memory/scratchpad/arbiter.h"
+#include "models/memory/scratchpad/crossings.h"
 
 namespace attnvp {
 

@@ -18,10 +18,23 @@
 #include <variant>
 #include <vector>
 
-#include "platform/base/expression/dimension.h"
 #include "platform/machine/error.h"
+#include "platform/machine/units.h"
 
 namespace attnvp::expression {
+
+// Dimension of a quantity: a product of powers of bytes, seconds and picojoules.
+struct Dimension {  // exponents; all 0: a plain number
+  int bytes = 0, seconds = 0, picojoules = 0;
+  bool operator==(const Dimension& o) const {
+    return bytes == o.bytes && seconds == o.seconds && picojoules == o.picojoules;
+  }
+  bool operator!=(const Dimension& o) const { return !(*this == o); }
+};
+Dimension dimension_of(config::Unit unit);
+std::string to_string(const Dimension& dimension);  // "a plain number", "bytes", "bytes/s"
+// Value with a suitable prefix: "5.24 MB", "211 us", "12.0 mJ", "792,163".
+std::string shown(double value, const Dimension& dimension);
 
 enum class Kind : std::uint8_t { kNumber, kText, kCondition };
 
@@ -95,5 +108,13 @@ class Expression {
 // A whole number in a graph file, such as "max(2, N/2)". Throws ConfigError at `origin`.
 std::int64_t whole_number(std::string_view text, const std::map<std::string, std::int64_t>& variables,
                           const config::Origin& origin);
+
+// Parser of expressions: text to program. Throws ConfigError at `origin`.
+Program parse_program(std::string_view text, const Symbols& symbols, const config::Origin& origin, Numbers numbers);
+
+// Throws "expression 'a <': ..." at `origin`, which may be empty.
+[[noreturn]] void refuse(std::string_view text, const config::Origin& origin, const std::string& what);
+
+std::string kind_text(const Symbol& symbol);  // "bytes", "a text", "a condition"
 
 }  // namespace attnvp::expression

@@ -1,11 +1,10 @@
-#include "platform/base/expression/parser.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "platform/base/expression/expression.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::expression {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "platform/machine/accelergy.h"
+#include "platform/machine/energy.h"
 #include "platform/machine/energy/machine_model.h"
 #include "platform/machine/units.h"
 #include "platform/machine/words.h"

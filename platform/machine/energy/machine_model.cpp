@@ -8,8 +8,8 @@
 
 #include "models/memory/banked_dram/config.h"
 #include "models/memory/config.h"
-#include "platform/machine/energy/scaling.h"
 #include "platform/machine/energy/sram.h"
+#include "platform/machine/energy/technology.h"
 
 namespace attnvp::energy {
 

@@ -75,4 +75,16 @@ class Technology {
   std::vector<config::Setting> settings_;  // keys of the machine
 };
 
+// Technology scaling by the equations of A. Stillmaker and B. Baas, "Scaling equations for the accurate prediction of
+// CMOS device performance from 180 nm to 7 nm", Integration 58 (2017), high-performance devices. Values between the
+// published nodes are interpolated linearly in logarithms.
+
+constexpr double kLargestNode = 65, kSmallestNode = 7;  // nm
+
+double nominal_volts(double node_nm);
+// Ratio of an operation's energy at the target node and voltage to that at the source.
+double energy_scale(double from_nm, double from_volts, double to_nm, double to_volts);
+double energy_scale(double from_nm, double to_nm);  // both at nominal voltage
+double area_scale(double from_nm, double to_nm);
+
 }  // namespace attnvp::energy

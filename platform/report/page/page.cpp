@@ -9,11 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "platform/base/fill.h"
+#include "platform/base/text.h"
 #include "platform/machine/error.h"
 #include "platform/report/json.h"
-#include "platform/report/page/page_files.h"
-#include "platform/report/page/page_timeline.h"
 
 namespace attnvp::report {
 

@@ -1,8 +1,10 @@
 // Report page of runs: one self-contained HTML file with charts by Chart.js.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attnvp::report {
@@ -13,5 +15,23 @@ std::vector<nlohmann::ordered_json> page_runs(const std::string& path);
 
 // Labels the runs by their differences and generates the page.
 std::string page(std::vector<nlohmann::ordered_json> runs);
+
+}  // namespace attnvp::report
+
+namespace attnvp::report::page_files {
+
+// Files of report pages, embedded by the build (cmake/embed.cmake).
+extern const std::string_view css, common, chart;  // for every page: style, common script, chart library
+extern const std::string_view html, gantt, script;
+
+}  // namespace attnvp::report::page_files
+
+namespace attnvp::report {
+
+// Timeline (attnvp run --timeline) in the form of the report page:
+// {window, tracks, waits, power, names, details, slices}: unique names, slices as short arrays, tracks in natural
+// order. Timelines with too many slices have sums per time window instead (page/gantt.js). Throws config::ConfigError:
+// not a timeline, or not of this run.
+nlohmann::ordered_json page_timeline(const std::string& path, const nlohmann::ordered_json& run);
 
 }  // namespace attnvp::report

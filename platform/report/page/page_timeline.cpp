@@ -1,5 +1,3 @@
-#include "platform/report/page/page_timeline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "platform/machine/error.h"
 #include "platform/report/json.h"
+#include "platform/report/page/page.h"
 
 namespace attnvp::report {
 

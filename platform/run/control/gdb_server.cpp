@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "models/control/riscv/hart.h"
-#include "platform/base/complaint.h"
+#include "platform/base/text.h"
 #include "platform/run/platform.h"
 
 namespace attnvp::firmware_watch {

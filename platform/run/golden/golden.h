@@ -33,7 +33,7 @@
 //   4. FP32 roundings: min(n, keys_per_tile) for the sum of a tile; 3 T for two products and an addition
 //      per tile, merges of partial results included; 1 for the division.
 //
-// Other element types (models/arith/number.h, platform/run/golden/quantise.h). Q, K and V are the rounded values that
+// Other element types (models/arith/number.h, platform/run/golden/tensors.h). Q, K and V are the rounded values that
 // the machine holds, so their rounding adds no error. Rounding P to its type loses at most a relative part r, or z:
 //   1. INT8: sums are exact; two FP32 roundings, of the sum and of its product with the head's factor.
 //   3. P is rounded again: w_ij grows by max(r t, z); for one-byte P, z is relative to the row's greatest P.

@@ -11,7 +11,6 @@
 #include "platform/machine/hardware.h"
 #include "platform/run/job.h"
 #include "platform/run/schedule.h"
-#include "platform/schedule/bound.h"
 #include "platform/schedule/demand.h"
 
 namespace attnvp::job {

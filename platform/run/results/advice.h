@@ -1,7 +1,7 @@
 // Advice for a faster run: changes of machine keys and another tiling, each with an upper limit of the gain.
 //
 // With unchanged commands, the limit is the run's cycles over a lower bound for the changed machine. The bound includes
-// the demand of the layer (platform/schedule/bound.h), of the commands on each engine, and the run's use of other
+// the demand of the layer (platform/schedule/demand.h), of the commands on each engine, and the run's use of other
 // resources. Changes that lower the bound are advised; edges and waits within an engine do not count. A tiling changes
 // the commands; its limit is based on the demand of the layer.
 #pragma once

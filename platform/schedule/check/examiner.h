@@ -6,13 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "platform/schedule/append.h"
-#include "platform/schedule/check/blanks.h"
+#include "platform/schedule/addresses.h"
 #include "platform/schedule/check/checker.h"
-#include "platform/schedule/check/clocks.h"
-#include "platform/schedule/check/keys.h"
 #include "platform/schedule/check/progress.h"
 #include "platform/schedule/check/shadow.h"
+#include "platform/schedule/check/trackers.h"
 
 namespace attnvp::schedule::check {
 

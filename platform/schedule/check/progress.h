@@ -1,6 +1,5 @@
-// Progress engine: advances lines as far as tokens, the processor and, optionally, queue depths allow. As every event
-// has one taker, the result does not depend on the order of execution.
-// One line can be held: it gives no tokens beyond a step, so that steps that still proceed do not depend on it.
+// Order of the steps of a trace: an engine that advances lines in a possible order, and the order that holds for all
+// timings.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +10,9 @@
 
 namespace attnvp::schedule::check {
 
+// Progress engine: advances lines as far as tokens, the processor and, optionally, queue depths allow. As every event
+// has one taker, the result does not depend on the order of execution.
+// One line can be held: it gives no tokens beyond a step, so that steps that still proceed do not depend on it.
 class Progress {
  public:
   enum class Queues : std::uint8_t { kEndless, kAsDeep };
@@ -43,6 +45,27 @@ class Progress {
   std::vector<LineId> waiting_, next_waiting_;  // first waiting line of each event; next waiting line of each line
   std::vector<char> waits_, queued_, full_;     // of each line; full: the processor waits for space
   std::vector<LineId> work_;
+};
+
+// Happens-before relation of steps, as vector clocks that hold for all timings: for each step, the steps of each other
+// queue that must have completed before it begins. Each queue is held at each step in turn; steps that still proceed do
+// not depend on it.
+class Clocks {
+ public:
+  explicit Clocks(const Trace& trace, Tokens tokens = Tokens::kAll);
+  // Whether `step` of `line` always begins after step `other_step` of `other` has completed.
+  bool after(LineId line, std::uint32_t step, LineId other, std::uint32_t other_step) const {
+    const std::uint32_t column = column_[std::size_t{line} * lines_ + other];
+    return column != kNone && clock_[line][std::size_t{step} * columns_[line] + column] > other_step;
+  }
+
+ private:
+  void sweep(const Trace& trace, const std::vector<std::uint32_t>& clusters, LineId held, Tokens tokens);
+
+  std::size_t lines_;
+  std::vector<std::uint32_t> column_;              // line -> column in another line's clock
+  std::vector<std::uint32_t> columns_;             // number of columns of each line
+  std::vector<std::vector<std::uint32_t>> clock_;  // clock of each line, step by step
 };
 
 }  // namespace attnvp::schedule::check

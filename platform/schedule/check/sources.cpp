@@ -1,5 +1,3 @@
-#include "platform/schedule/check/sources.h"
-
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -12,8 +10,8 @@
 #include <vector>
 
 #include "models/control/riscv/elf_file.h"
+#include "platform/schedule/addresses.h"
 #include "platform/schedule/check/checker.h"
-#include "platform/schedule/names.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::schedule::check {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "platform/schedule/check/clocks.h"
-#include "platform/schedule/names.h"
+#include "platform/schedule/addresses.h"
+#include "platform/schedule/check/progress.h"
 
 namespace attnvp::schedule::check {
 

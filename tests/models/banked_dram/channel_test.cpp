@@ -7,7 +7,7 @@
 
 #include "models/memory/banked_dram/limits.h"
 #include "models/memory/banked_dram/traffic.h"
-#include "platform/machine/dram_part.h"
+#include "platform/machine/hardware.h"
 
 namespace attnvp {
 namespace {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <map>
 
-#include "platform/machine/dram_part.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/job.h"
 #include "platform/trace/session.h"

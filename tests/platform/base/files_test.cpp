@@ -1,13 +1,12 @@
 // Inputs and outputs as files.
+#include "platform/base/files.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
-#include "platform/base/atomic_file.h"
-#include "platform/base/input.h"
-#include "platform/base/outputs.h"
-#include "platform/base/version.h"
+#include "platform/base/origin.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::files {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "platform/base/npy/npy_header.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::tensors {

@@ -1,9 +1,7 @@
 // Text from outside, made fit to be shown.
-#include "platform/base/printable.h"
-
 #include <gtest/gtest.h>
 
-#include "platform/base/fill.h"
+#include "platform/base/text.h"
 
 namespace attnvp::text {
 namespace {

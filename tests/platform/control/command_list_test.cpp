@@ -1,6 +1,4 @@
 // Jobs that come as command lists: the same commands and output as firmware's own, whatever plays them.
-#include "platform/run/control/command_list.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <tuple>
 
 #include "firmware/hal/list.h"
+#include "platform/run/control/commands.h"
 #include "tests/platform/control/riscv_runs.h"
 #include "tests/support/tuned.h"
 

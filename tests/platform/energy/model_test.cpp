@@ -5,7 +5,7 @@
 #include "models/memory/config.h"
 #include "platform/machine/energy.h"
 #include "platform/machine/energy/machine_model.h"
-#include "platform/machine/energy/scaling.h"
+#include "platform/machine/energy/technology.h"
 #include "platform/machine/hardware.h"
 #include "tests/platform/test_files.h"
 

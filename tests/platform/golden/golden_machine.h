@@ -8,7 +8,7 @@
 #include "models/arith/online.h"
 #include "models/arith/softmax.h"
 #include "platform/run/golden/golden.h"
-#include "platform/run/golden/random_tensors.h"
+#include "platform/run/golden/tensors.h"
 
 namespace attnvp::job {
 

@@ -1,6 +1,4 @@
 // Accelergy's action counts: what a reader of the file makes of them is the run's energy.
-#include "platform/report/action_counts.h"
-
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
@@ -8,6 +6,7 @@
 
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
+#include "platform/report/power.h"
 #include "platform/workload/workload.h"
 #include "tests/support/tuned.h"
 

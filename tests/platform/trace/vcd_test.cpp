@@ -11,7 +11,7 @@
 
 #include "cli/shared/run_files.h"
 #include "platform/machine/error.h"
-#include "platform/trace/scope.h"
+#include "platform/trace/session.h"
 #include "tests/models/bench.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/traced.h"

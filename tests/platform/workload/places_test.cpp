@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "platform/run/golden/quantise.h"
+#include "platform/run/golden/tensors.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
 #include "tests/support/tuned.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "platform/run/golden/random_tensors.h"
+#include "platform/run/golden/tensors.h"
 #include "platform/run/operations.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/random_jobs.h"

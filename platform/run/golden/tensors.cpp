@@ -1,0 +1,181 @@
+#include "platform/run/golden/tensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "models/arith/number.h"
+
+namespace attnvp::job {
+namespace {
+
+// The finaliser of splitmix64 (Steele, Lea, Flood 2014).
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;
+
+std::int64_t sum_of_lanes(std::uint64_t x) {
+  return static_cast<std::int64_t>((x & 0xFFFF) + ((x >> 16) & 0xFFFF) + ((x >> 32) & 0xFFFF) + (x >> 48));
+}
+
+}  // namespace
+
+arith::Half random_half(std::uint64_t seed, std::uint64_t index, double stddev) {
+  // Two draws of a splitmix64 stream with a mixed seed, so that near seeds give unrelated streams.
+  const std::uint64_t state = mix(seed + kGolden) + 2 * index * kGolden;
+  const std::int64_t sum = sum_of_lanes(mix(state + kGolden)) + sum_of_lanes(mix(state + 2 * kGolden));
+  const std::int64_t centred = 2 * sum - std::int64_t{8} * 65535;
+  // Variance of the sum of eight uniforms on 0..65535, times 4: 8 * 4 * (65536^2 - 1) / 12 = 107019.8^2.
+  constexpr double kUnit = 1.0 / 107019.83984290015;
+  // One IEEE multiplication a step and one rounding to FP16: independent of compiler flags.
+  const double scale = stddev * kUnit;
+  return arith::half_from_double(static_cast<double>(centred) * scale);
+}
+
+std::vector<arith::Half> random_tensor(std::uint64_t seed, std::size_t count, double stddev) {
+  std::vector<arith::Half> tensor(count);
+  for (std::size_t i = 0; i < count; ++i) tensor[i] = random_half(seed, i, stddev);
+  return tensor;
+}
+
+AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t seed, double score_spread) {
+  const double q_stddev = score_spread / std::sqrt(static_cast<double>(shape.width));
+  return {random_tensor(mix(seed) ^ 1, shape.query_elements(), q_stddev),
+          random_tensor(mix(seed) ^ 2, shape.key_elements(), 1.0),
+          random_tensor(mix(seed) ^ 3, shape.value_elements(), 1.0)};
+}
+
+namespace {
+
+using arith::Half;
+using hal::ElementType;
+
+constexpr float kGreatestInt8 = 127;
+
+// Greatest finite magnitude over 127; 1 for zeros.
+float scale_of(const Half* x, std::size_t n) {
+  float most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float magnitude = std::abs(arith::float_from_half(x[i]));
+    if (std::isfinite(magnitude)) most = std::max(most, magnitude);
+  }
+  return most > 0 ? most / kGreatestInt8 : 1;
+}
+
+class Keeper {
+ public:
+  explicit Keeper(ElementType type) : type_(type), bytes_(hal::element_bytes(type)) {}
+
+  // Converts the next n elements: stored form to `bytes`, values to `numbers`.
+  void keep(const Half* x, std::size_t n, float scale, std::vector<unsigned char>& bytes, std::vector<Half>& numbers) {
+    row_.resize(n);
+    arith::floats_from_halves(x, row_.data(), n);
+    for (float& value : row_) value = fit(value / scale);
+    const std::size_t at = bytes.size(), numbers_at = numbers.size();
+    bytes.resize(at + n * bytes_);
+    arith::from_floats(type_, row_.data(), bytes.data() + at, n);
+    arith::floats_from(type_, bytes.data() + at, row_.data(), n);
+    numbers.resize(numbers_at + n);
+    arith::halves_from_floats(row_.data(), numbers.data() + numbers_at, n);
+  }
+
+ private:
+  float fit(float value) const {
+    constexpr float kGreatest = 65280;  // greatest BF16 number within FP16
+    return type_ == ElementType::kBf16 && std::isfinite(value) ? std::clamp(value, -kGreatest, kGreatest) : value;
+  }
+  ElementType type_;
+  std::size_t bytes_;
+  std::vector<float> row_;
+};
+
+std::uint32_t bits_of(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+}  // namespace
+
+Quantised quantised(const workload::Workload& w, const Tensors& t) {
+  Quantised all;
+  Keeper keeper(w.type());
+  // One head's Q, K and V; rows and columns of a product.
+  const auto keep_whole = [&](const Half* q, std::size_t queries, const Half* k, std::size_t keys, const Half* v,
+                              std::size_t values, float scale) {
+    float q_scale = 1, k_scale = 1, v_scale = 1;
+    if (w.type() == ElementType::kInt8) {
+      q_scale = scale_of(q, queries);
+      k_scale = scale_of(k, keys);
+      v_scale = scale_of(v, values);
+      all.factors.push_back({scale * q_scale * k_scale, v_scale});
+    }
+    keeper.keep(q, queries, q_scale, all.q, all.numbers.q);
+    keeper.keep(k, keys, k_scale, all.k, all.numbers.k);
+    keeper.keep(v, values, v_scale, all.v, all.numbers.v);
+  };
+  if (w.gemm() != nullptr) {
+    keep_whole(t.q.data(), t.q.size(), t.k.data(), t.k.size(), t.v.data(), 0, 1);
+    return all;
+  }
+  const workload::Attention n = w.attention().folded();
+  std::size_t queries = 0, keys = 0, values = 0;  // elements before the head
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    const std::size_t head_queries = std::size_t{n.queries_of(b)} * n.emb,
+                      head_keys = std::size_t{n.context(b)} * n.emb,
+                      head_values = std::size_t{n.context(b)} * n.values();
+    for (std::uint32_t head = 0; head < n.heads; ++head) {
+      const Half *q = t.q.data() + queries, *k = t.k.data() + keys, *v = t.v.data() + values;
+      queries += head_queries;
+      keys += head_keys;
+      values += head_values;
+      if (n.scale_block == 0) {
+        keep_whole(q, head_queries, k, head_keys, v, head_values, n.scale);
+        continue;
+      }
+      all.blocks.emplace_back();
+      const auto keep = [&](const Half* x, std::size_t elements, std::size_t emb, float times,
+                            std::vector<float>& scales, std::vector<unsigned char>& bytes, std::vector<Half>& numbers) {
+        for (std::size_t at = 0; at < elements; at += n.scale_block * emb) {
+          const std::size_t some = std::min(n.scale_block * emb, elements - at);
+          const float scale = scale_of(x + at, some);
+          scales.push_back(times * scale);
+          keeper.keep(x + at, some, scale, bytes, numbers);
+        }
+      };
+      keep(q, head_queries, n.emb, n.scale, all.blocks.back().q, all.q, all.numbers.q);
+      keep(k, head_keys, n.emb, 1, all.blocks.back().k, all.k, all.numbers.k);
+      keep(v, head_values, n.values(), 1, all.blocks.back().v, all.v, all.numbers.v);
+    }
+  }
+  return all;
+}
+
+std::vector<std::uint32_t> block_scales(const workload::Attention& attention,
+                                        const std::vector<Quantised::Blocks>& blocks) {
+  const workload::Attention n = attention.folded();
+  const auto count = [&](std::size_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
+  std::vector<std::uint32_t> words;
+  for (const Quantised::Blocks& head : blocks) {
+    for (const auto& [scales, most] :
+         {std::pair{&head.q, count(n.seq_q)}, {&head.k, count(n.seq_kv)}, {&head.v, count(n.seq_kv)}}) {
+      for (std::size_t i = 0; i < most; ++i)
+        words.push_back(i < scales->size() ? bits_of((*scales)[i]) : hal::kUnitScale);
+    }
+  }
+  return words;
+}
+
+std::vector<hal::HeadScales> head_scales(const std::vector<HeadFactors>& factors, ElementType type, bool one_pass) {
+  std::vector<hal::HeadScales> scales;
+  for (const HeadFactors& f : factors) {
+    scales.push_back({bits_of(f.score), bits_of(one_pass ? f.value / arith::kept_one(type) : f.value)});
+  }
+  return scales;
+}
+
+}  // namespace attnvp::job

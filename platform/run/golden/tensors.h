@@ -1,0 +1,58 @@
+// Tensors of a layer: random tests, and their quantised form as stored in DRAM, with its numeric values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "firmware/hal/job.h"
+#include "models/arith/half.h"
+#include "platform/run/golden/golden.h"
+#include "platform/workload/workload.h"
+
+namespace attnvp::job {
+
+// Deterministic FP16 test tensors. Element i depends only on (seed, i) and is computed from integers, so the bytes do
+// not depend on host, compiler or order of generation.
+
+// Approximately normal (sum of eight uniform 16-bit integers), mean 0, at most 4.9 stddev from it.
+arith::Half random_half(std::uint64_t seed, std::uint64_t index, double stddev);
+std::vector<arith::Half> random_tensor(std::uint64_t seed, std::size_t count, double stddev);
+
+struct AttentionTensors {
+  std::vector<arith::Half> q, k, v;
+};
+constexpr double kScoreSpread = 2.0;
+// Scores q.k have a standard deviation of about score_spread. Q includes the factor 1/sqrt(width), as the platform
+// computes softmax(Q K^T) V without a scale.
+AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t seed, double score_spread = kScoreSpread);
+
+// Quantiser: a layer's tensors in its element type.
+//
+// Input is FP16, rounded once to nearest even; values out of range become the type's greatest number (BF16: at most the
+// greatest of FP16). INT8 stores x / scale, with one scale for each of Q, K and V of every head of K and V: the
+// greatest magnitude over 127. Heads of Q that share K and V share their scale. With `scale_block`, each block of that
+// many rows of a head has its own scale (of Q: rows of all heads that share K and V, concatenated).
+
+struct Tensors {
+  std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
+};
+
+struct Quantised {
+  std::vector<unsigned char> q, k, v;  // as in DRAM, without pages
+  Tensors numbers;                     // stored values, without the scales
+  std::vector<HeadFactors> factors;    // of every head of K and V; empty: only the layer's scale
+  // Block scales, in place of `factors`: of each head's Q (times the layer's scale), K and V.
+  struct Blocks {
+    std::vector<float> q, k, v;
+  };
+  std::vector<Blocks> blocks;
+};
+Quantised quantised(const workload::Workload& network, const Tensors& tensors);
+
+// Scales in the form that firmware reads. `one_pass`: P.V is not divided by the sum of P, so P's scale is included.
+std::vector<std::uint32_t> block_scales(const workload::Attention& attention,
+                                        const std::vector<Quantised::Blocks>& blocks);
+std::vector<hal::HeadScales> head_scales(const std::vector<HeadFactors>& factors, hal::ElementType type, bool one_pass);
+
+}  // namespace attnvp::job

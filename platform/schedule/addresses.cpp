@@ -1,0 +1,111 @@
+#include "platform/schedule/addresses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "firmware/hal/registers.h"
+#include "models/sim/trace/operation.h"
+
+namespace attnvp::schedule {
+
+hal::Append append_of(const Job& job) {
+  hal::Append from{};
+  if (const Job::Table* table = job.table_at(hal::kAppendAddress)) {
+    std::memcpy(&from, table->words.data(), sizeof from);
+  }
+  return from;
+}
+
+std::vector<Bytes> appended(const Job& job) {
+  std::vector<Bytes> all;
+  if ((job.block.flags & hal::kAppends) == 0) return all;
+  const hal::Layer& l = job.block.layer;
+  const hal::Append from = append_of(job);
+  const std::uint32_t page = job.rules.page;
+  const std::uint64_t bytes = hal::element_bytes(job.types.operand);
+  const std::uint64_t k_stride = l.emb * bytes,
+                      v_stride = (job.types.value_emb != 0 ? job.types.value_emb : l.emb) * bytes;
+  std::uint64_t before = 0;  // keys of earlier batches, or their pages
+  for (std::uint32_t b = 0; b < l.batch; ++b) {
+    const std::uint32_t keys = l.ragged == 2 ? job.contexts[2 * b + 1] : l.seq_kv;
+    const std::uint32_t count = l.ragged == 2 ? job.contexts[2 * b] : from.tokens;
+    const std::uint32_t first = l.ragged == 2 ? keys - count : from.first;
+    for (std::uint32_t head = 0; head < l.heads; ++head) {
+      for (std::uint32_t key = first; key < first + count;) {
+        std::uint32_t run = first + count - key;
+        std::uint64_t row = before * l.heads + std::uint64_t{head} * keys + key;
+        if (page != 0) {
+          run = std::min(run, page - key % page);
+          row = (std::uint64_t{job.pages[before + key / page]} * l.heads + head) * page + key % page;
+        }
+        for (const auto& [tensor, stride] : {std::pair{l.k, k_stride}, {l.v, v_stride}}) {
+          all.push_back({tensor + row * stride, tensor + (row + run) * stride});
+        }
+        key += run;
+      }
+    }
+    before += page != 0 ? (keys + page - 1) / page : keys;
+  }
+  std::sort(all.begin(), all.end(), [](const Bytes& a, const Bytes& b) { return a.low < b.low; });
+  std::vector<Bytes> joined;
+  for (const Bytes& bytes_of : all) {
+    if (!joined.empty() && joined.back().high == bytes_of.low) {
+      joined.back().high = bytes_of.high;
+    } else {
+      joined.push_back(bytes_of);
+    }
+  }
+  return joined;
+}
+
+std::uint64_t addends_of(const Job& job) {
+  hal::Addends addends{};
+  if ((job.block.flags & hal::kAddedJob) == 0) return 0;
+  std::memcpy(&addends, job.table_at(hal::kBiasAddress)->words.data(), sizeof addends);
+  return addends.address;
+}
+
+std::string name_of(const Queue& queue) {
+  if (queue.unit == Unit::kDma) return fmt::format("dma{}", queue.index);
+  return fmt::format("core{}.{}", queue.index, queue.unit == Unit::kMac ? "mac" : "vec");
+}
+
+std::string operation_text(const hal::Descriptor& d) {
+  std::string text = kOperationNames[static_cast<std::size_t>(operation_of(d))];
+  if (hal::is_product(d)) {
+    const hal::Product p = hal::product_of(d);
+    text += fmt::format(" {}x{}x{}", p.m, p.n, p.k);
+  }
+  return text;
+}
+
+std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t address) {
+  if (address >= hal::kL1Base) {
+    const std::uint64_t offset = address - hal::kL1Base;
+    const std::uint64_t owner = offset / hal::kL1Stride;
+    return fmt::format("{}L1+{:#x}", owner == cluster ? "" : fmt::format("c{}.", owner), offset % hal::kL1Stride);
+  }
+  if (address >= hal::kL2Base) return fmt::format("L2+{:#x}", address - hal::kL2Base);
+  const hal::Layer& l = job.block.layer;
+  const hal::Append append = append_of(job);
+  const std::pair<const char*, std::uint64_t> tensors[] = {{"Q", l.q},
+                                                           {"new K", append.k},
+                                                           {"new V", append.v},
+                                                           {"K", l.k},
+                                                           {"V", l.v},
+                                                           {"O", l.o},
+                                                           {"C", l.c},
+                                                           {"P", l.p},
+                                                           {"bias", addends_of(job)},
+                                                           {"scratch", job.scratch.address}};
+  const std::pair<const char*, std::uint64_t>* best = nullptr;
+  for (const auto& t : tensors) {
+    if (t.second != 0 && t.second <= address && (best == nullptr || t.second > best->second)) best = &t;
+  }
+  return best == nullptr ? fmt::format("{:#x}", address) : fmt::format("{}+{:#x}", best->first, address - best->second);
+}
+
+}  // namespace attnvp::schedule

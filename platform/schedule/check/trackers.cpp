@@ -1,0 +1,203 @@
+#include "platform/schedule/check/trackers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "platform/schedule/check/shadow.h"
+
+namespace attnvp::schedule::check {
+
+namespace {
+
+Region region_of(const hal::Descriptor& d, int operand) {
+  return {d.operand[operand].address, d.rows, d.row_bytes(operand), d.operand[operand].row_stride};
+}
+
+// Intersection of `part` with `whole`, which have the same row stride: rows, and bytes of them.
+struct Share {
+  std::int64_t first_row, rows, first_byte, bytes;
+};
+Share share_of(const Region& part, std::int64_t row, std::int64_t byte, const Region& whole) {
+  Share s{std::max<std::int64_t>(row, 0), 0, std::max<std::int64_t>(byte, 0), 0};
+  s.rows = std::min(row + static_cast<std::int64_t>(part.rows), static_cast<std::int64_t>(whole.rows)) - s.first_row;
+  s.bytes = std::min(byte + static_cast<std::int64_t>(part.row_bytes), static_cast<std::int64_t>(whole.row_bytes)) -
+            s.first_byte;
+  return s;
+}
+
+}  // namespace
+
+template <typename Visit>
+void Keys::each_in(const Region& region, const Visit& visit) const {
+  auto c = columns_.lower_bound(region.address > longest_ ? region.address - longest_ : 0);
+  for (; c != columns_.end() && c->first < region.end(); ++c) visit(c->second);
+}
+
+void Keys::add(const Columns& c) {
+  columns_.emplace(c.region.address, c);
+  longest_ = std::max(longest_, c.region.end() - c.region.address);
+}
+
+void Keys::forget(const Region& region) {
+  auto c = columns_.lower_bound(region.address > longest_ ? region.address - longest_ : 0);
+  while (c != columns_.end() && c->first < region.end()) {
+    c = share_a_byte(c->second.region, region) ? columns_.erase(c) : std::next(c);
+  }
+}
+
+void Keys::forget(const hal::Descriptor& d, int operand) {
+  if (d.type[operand] != hal::ElementType::kNone) forget(region_of(d, operand));
+}
+
+Keys::Row Keys::at(std::uint64_t address) const {
+  Row row;
+  each_in({address, 1, 1, 0}, [&](const Columns& c) {
+    const std::uint64_t offset = address - c.region.address;
+    const std::uint64_t byte = c.region.rows > 1 ? offset % c.region.row_stride : offset;
+    if (share_a_byte(c.region, {address, 1, 1, 0})) row = c.key + byte / c.element_bytes;
+  });
+  return row;
+}
+
+void Keys::transfer(const hal::Descriptor& d) {
+  const Region from = region_of(d, 0), to = region_of(d, 1);
+  const std::uint32_t from_bytes = hal::element_bytes(d.type[0]), to_bytes = hal::element_bytes(d.type[1]);
+  std::vector<Columns> moved;
+  each_in(from, [&](const Columns& c) {
+    if (c.element_bytes != from_bytes ||
+        (from.rows > 1 && c.region.rows > 1 && from.row_stride != c.region.row_stride)) {
+      return;
+    }
+    const auto apart = static_cast<std::int64_t>(from.rows > 1       ? from.row_stride
+                                                 : c.region.rows > 1 ? c.region.row_stride
+                                                                     : std::uint64_t{1} << 40);
+    const auto distance = static_cast<std::int64_t>(c.region.address - from.address);
+    std::int64_t row = distance / apart, byte = distance % apart;
+    if (byte < 0) {
+      byte += apart;
+      --row;
+    }
+    for (int side = 0; side < 2; ++side, ++row, byte -= apart) {  // relative to this row, then to the next
+      const Share s = share_of(c.region, row, byte, from);
+      if (s.rows <= 0 || s.bytes <= 0) continue;
+      const std::uint64_t first = static_cast<std::uint64_t>(s.first_byte) / from_bytes;
+      const Region there{to.address + static_cast<std::uint64_t>(s.first_row) * to.row_stride + first * to_bytes,
+                         static_cast<std::uint64_t>(s.rows),
+                         static_cast<std::uint64_t>(s.bytes) / from_bytes * to_bytes, to.row_stride};
+      moved.push_back({there, c.key + static_cast<std::uint64_t>(s.first_byte - byte) / from_bytes, to_bytes});
+    }
+  });
+  forget(to);
+  for (const Columns& c : moved) add(c);
+}
+
+std::string Keys::follow(LineId line, const hal::Descriptor& d, Row of_k, Row of_v) {
+  std::string wrong;
+  const auto judge = [&](const Row& probabilities) {
+    if (!probabilities) return;
+    if (of_k) wrong = "probabilities are multiplied with rows of V, these are of K";
+    if (!of_v || *probabilities == *of_v) return;
+    wrong = fmt::format("its probabilities are of the keys from row {} of K on, these are the rows of V from {} on",
+                        *probabilities, *of_v);
+  };
+  const auto judge_scores = [&] {
+    if (of_v) wrong = "scores are products with rows of K, these are of V";
+  };
+  switch (d.opcode) {
+    case hal::Opcode::kMatmul: {
+      const bool scores = (d.flags & hal::kTransposeB) != 0;
+      if (scores) judge_scores();
+      if (!scores) judge(at(d.operand[0].address));
+      forget(d, 2);
+      if (scores && of_k) add({region_of(d, 2), *of_k, hal::element_bytes(d.type[2])});
+      break;
+    }
+    case hal::Opcode::kScoreTile:
+      judge_scores();
+      forget(d, 2);
+      resident_.erase({line, d.tail.tile.slot});
+      if (of_k) resident_[{line, d.tail.tile.slot}] = *of_k;
+      break;
+    case hal::Opcode::kAttendTile: {
+      const auto tile = resident_.find({line, d.tail.tile.slot});
+      judge(tile == resident_.end() ? Row{} : Row{tile->second});
+      forget(d, 2);
+      break;
+    }
+    case hal::Opcode::kSoftmax:
+    case hal::Opcode::kOnlineSoftmax:
+      transfer(d);
+      forget(d, 2);
+      forget(d, 3);
+      break;
+    case hal::Opcode::kCopy:
+      if (d.tail.copy.planes <= 1) {
+        transfer(d);
+        break;
+      }
+      for (std::uint32_t plane = 0; plane < d.tail.copy.planes; ++plane) {
+        Region to = region_of(d, 1);
+        to.address += std::uint64_t{plane} * d.tail.copy.plane_stride[1];
+        forget(to);
+      }
+      break;
+    default:
+      for (int i = 0; i < hal::kOperands; ++i) forget(d, i);
+      break;
+  }
+  return wrong;
+}
+
+bool BlankRows::all() const { return any() && std::find(row.begin(), row.end(), false) == row.end(); }
+
+void BlankRows::add(std::uint64_t rows, std::uint64_t first, std::uint64_t end, LineId by, std::uint32_t at) {
+  if (!any()) {
+    line = by;
+    step = at;
+  }
+  if (row.size() < rows) row.resize(rows, false);
+  std::fill(row.begin() + static_cast<std::ptrdiff_t>(first), row.begin() + static_cast<std::ptrdiff_t>(end), true);
+}
+
+void Blanks::find(const Region& r, BlankRows& rows) const {
+  if (blank_.empty()) return;
+  auto at = blank_.upper_bound(r.address);
+  if (at != blank_.begin()) --at;
+  for (; at != blank_.end() && at->first < r.end(); ++at) {
+    const Region bytes{at->first, 1, at->second.end - at->first, 0};
+    if (!share_a_byte(r, bytes)) continue;
+    for (std::uint64_t row = 0; row < r.rows; ++row) {
+      const std::uint64_t low = r.address + row * r.row_stride;
+      if (low < at->second.end && at->first < low + r.row_bytes) {
+        rows.add(r.rows, row, row + 1, at->second.line, at->second.step);
+      }
+    }
+  }
+}
+
+void Blanks::cut(std::uint64_t low, std::uint64_t high) {
+  auto at = blank_.upper_bound(low);
+  if (at != blank_.begin()) --at;
+  while (at != blank_.end() && at->first < high) {
+    const std::uint64_t begin = at->first;
+    const Bytes bytes = at->second;
+    if (bytes.end <= low) {
+      ++at;
+      continue;
+    }
+    at = blank_.erase(at);
+    if (begin < low) blank_[begin] = {low, bytes.line, bytes.step};
+    if (bytes.end > high) blank_[high] = bytes;
+  }
+}
+
+void Blanks::write(const Region& r, const BlankRows& rows) {
+  for (std::uint64_t row = 0; row < r.rows && (!blank_.empty() || rows.any()); ++row) {
+    const std::uint64_t low = r.address + row * r.row_stride;
+    if (!blank_.empty()) cut(low, low + r.row_bytes);
+    if (row < rows.row.size() && rows.row[row]) blank_[low] = {low + r.row_bytes, rows.line, rows.step};
+  }
+}
+
+}  // namespace attnvp::schedule::check
