@@ -17,7 +17,7 @@ namespace {
 enum Front : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
 const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
 // blocked: computation has ended, but the previous descriptor is still storing its result
-enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault };
+enum PipelineState : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault };
 const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 

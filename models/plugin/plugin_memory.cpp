@@ -1,4 +1,5 @@
-// Memories behind the network of kind `plugin`: timing of a library's TLM-2.0 target (plugin.h), bytes stored here.
+// Memories of kind `plugin`: timing of a library's TLM-2.0 target (plugin.h), bytes stored here. First those behind the
+// network, then L1.
 #include <fmt/format.h>
 #include <tlm_utils/simple_target_socket.h>
 

@@ -1,4 +1,4 @@
-// Parser of dataflow names with options.
+// Parser of dataflow names with options, and the machine as seen by firmware.
 #include "platform/run/schedule.h"
 
 #include <fmt/format.h>

@@ -9,9 +9,10 @@ namespace attnvp::schedule {
 
 namespace {
 
-class Counter final : public Reader {
+class TrafficReader final : public Reader {
  public:
-  Counter(const MachineConfig& m, Counts& counts) : counts_(counts), mac_(mac_planners(m)), vec_(vec_planners(m)) {}
+  TrafficReader(const MachineConfig& m, Counts& counts)
+      : counts_(counts), mac_(mac_planners(m)), vec_(vec_planners(m)) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
     ++counts_.commands;
@@ -64,7 +65,7 @@ class Counter final : public Reader {
 Counts count(const Job& job, const MachineConfig& machine) {
   Counts counts;
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-    Counter counter(machine, counts);
+    TrafficReader counter(machine, counts);
     const hal::JobResult result = read_stream(job, c, counter);
     if (result.status != hal::Status::kDone && counts.status == hal::Status::kDone) counts.status = result.status;
   }

@@ -22,9 +22,9 @@ using firmware::Dataflow;
 using firmware::Parameter;
 
 // Dataflows of an ELF file, rebuilt as linked structs like the compiled ones.
-class Program final : public FirmwareImage {
+class ElfImage final : public FirmwareImage {
  public:
-  explicit Program(std::shared_ptr<const riscv::ElfFile> file) : FirmwareImage(true), file_(std::move(file)) {
+  explicit ElfImage(std::shared_ptr<const riscv::ElfFile> file) : FirmwareImage(true), file_(std::move(file)) {
     std::uint32_t at = 0, version = 0;
     file_->section("attnvp_abi", &at);
     if (at == 0 || !file_->read(at, &version, sizeof version) || version != riscv::kDeclarationVersion) {
@@ -198,7 +198,7 @@ const FirmwareImage& compiled_firmware() {
 const FirmwareImage& firmware_of(const MachineConfig& machine) {
   const auto& config = machine.own<RiscvConfig>();
   if (machine.control.cpu != "riscv" || config.firmware == RiscvConfig::kShipped) return compiled_firmware();
-  static std::map<std::shared_ptr<const riscv::ElfFile>, const Program> read;  // all programs read so far
+  static std::map<std::shared_ptr<const riscv::ElfFile>, const ElfImage> read;  // all programs read so far
   std::shared_ptr<const riscv::ElfFile> file = riscv::open_program(config);
   return read.try_emplace(file, file).first->second;
 }
@@ -239,9 +239,9 @@ std::uint32_t largest(const firmware::Parameter& p, const Job& job) {
 FirmwareRun untimed(const FirmwareImage& image, const MachineConfig& machine, riscv::CallStack* calls) {
   if (!image.is_program()) return firmware::boot;
   const std::uint64_t most = machine.simulation.max_cycles;
-  return [&file = static_cast<const Program&>(image).file(), core = riscv::core_config(machine.own<RiscvConfig>(), 0),
+  return [&file = static_cast<const ElfImage&>(image).file(), core = riscv::core_config(machine.own<RiscvConfig>(), 0),
           most = most != 0 ? most : CycleLimit::kUntimed, calls](hal::Cpu& cpu, std::uint32_t cluster) {
-    riscv::CoreConfig of_cluster = core;
+    riscv::HartConfig of_cluster = core;
     of_cluster.hart = of_cluster.clusters_l1 = cluster;
     if (calls != nullptr) *calls = {};
     riscv::run_untimed(file, of_cluster, cpu, most, calls);
@@ -266,7 +266,7 @@ bool ProgramCalls::any() const { return job_.image != nullptr && job_.image->is_
 std::vector<std::string> ProgramCalls::lines() const {
   std::vector<std::string> all;
   if (!any()) return all;
-  const riscv::ElfFile& file = static_cast<const Program*>(job_.image)->file();
+  const riscv::ElfFile& file = static_cast<const ElfImage*>(job_.image)->file();
   for (const std::uint32_t pc : calls_->now()) {
     const auto [known, fresh] = lines_.try_emplace(pc);
     if (fresh) known->second = file.lines_at(pc);

@@ -11,11 +11,11 @@ namespace {
 
 enum class Rate : std::uint8_t { kUnknown, kPerRow, kPerScore };
 
-struct Type {
+struct StreamType {
   Shape shape = Shape::kAny;  // kAny: unknown
   Rate rate = Rate::kUnknown;
-  bool operator==(const Type& other) const { return shape == other.shape && rate == other.rate; }
-  bool operator!=(const Type& other) const { return !(*this == other); }
+  bool operator==(const StreamType& other) const { return shape == other.shape && rate == other.rate; }
+  bool operator!=(const StreamType& other) const { return !(*this == other); }
 };
 
 const char* name_of(Shape shape) { return shape == Shape::kVector ? "vectors" : "scalars"; }
@@ -68,7 +68,7 @@ class Inference {
         const ChannelSpec& channel = d_.graph.channels[c];
         if (channel.from != i) continue;
         const Shape shape = node.operation->outputs[channel.from_port].shape;
-        const Type type{shape == Shape::kAny ? any : shape, kind == Kind::kReduction ? Rate::kPerRow : rate};
+        const StreamType type{shape == Shape::kAny ? any : shape, kind == Kind::kReduction ? Rate::kPerRow : rate};
         changed = changed || types_[c] != type;
         types_[c] = type;
       }
@@ -83,7 +83,7 @@ class Inference {
     std::size_t first_any = SIZE_MAX;
     for_each_input(i, [&](std::size_t c, const Port& port) {
       const ChannelSpec& channel = d_.graph.channels[c];
-      const Type& type = types_[c];
+      const StreamType& type = types_[c];
       const std::string place = fmt::format("{}.{}", node.name, port.name);
       if (type.shape == Shape::kAny || type.rate == Rate::kUnknown) {
         config::fail(d_.channel_at[c],
@@ -120,8 +120,8 @@ class Inference {
   }
 
   Draft& d_;
-  std::vector<Type> types_;  // of the channels
-  std::vector<Rate> rates_;  // of the nodes
+  std::vector<StreamType> types_;  // of the channels
+  std::vector<Rate> rates_;        // of the nodes
 };
 
 }  // namespace

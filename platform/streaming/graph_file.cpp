@@ -47,9 +47,10 @@ std::uint64_t depth_of(const std::string& text, const Graph& graph) {
   return text == "unbounded" ? kUnbounded : number(text, graph, 1, kLargest);
 }
 
-class Reader {
+class GraphReader {
  public:
-  Reader(const std::string& path, std::uint32_t n, std::uint32_t d) : path_(path), file_(config::Document::load(path)) {
+  GraphReader(const std::string& path, std::uint32_t n, std::uint32_t d)
+      : path_(path), file_(config::Document::load(path)) {
     draft_.file = {file_.source()};
     graph_.name = text::printable(std::filesystem::path(path).stem().string());
     graph_.n = n;
@@ -238,7 +239,7 @@ class Reader {
 }  // namespace
 
 Graph load_graph(const std::string& name_or_path, std::uint32_t n, std::uint32_t d) {
-  return Reader(config::find_config(config::Folder::kStreams, name_or_path), n, d).read();
+  return GraphReader(config::find_config(config::Folder::kStreams, name_or_path), n, d).read();
 }
 
 void override_depth(Graph& graph, const std::string& assignment) {

@@ -1,4 +1,5 @@
-// Bias of scores: ALiBi, T5 relative positions, or values from a .npy file.
+// Inputs of attention beside its tensors: biases of scores (ALiBi, T5 relative positions, or values from a .npy file),
+// and block masks.
 #include <fmt/format.h>
 
 #include <algorithm>

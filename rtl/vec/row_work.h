@@ -54,7 +54,7 @@ struct Rows {
 };
 
 // Softmax, plain or online.
-struct VecWork : RowWork {
+struct VecRowWork : RowWork {
   std::uint8_t flags = 0;  // kOnline, kFirst, kScalar, kGiven
   Rows in;
   Rows max_in;                         // online: running maxima, one per row
@@ -81,9 +81,9 @@ struct LinearWork : RowWork {
   };
   bool divide = false;
   Operand x, z, a, b;
-  std::shared_ptr<const VecWork> scales;  // source of a: the sums of this work
-  std::uint64_t fed = 0;                  // rows that may be read so far
-  std::vector<std::uint32_t> out;         // rows x columns
+  std::shared_ptr<const VecRowWork> scales;  // source of a: the sums of this work
+  std::uint64_t fed = 0;                     // rows that may be read so far
+  std::vector<std::uint32_t> out;            // rows x columns
 };
 
 }  // namespace attnvp::rtl

@@ -55,12 +55,12 @@ RtlVecUnit::RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint
       rtl_(static_cast<VecRtl&>(block())),
       word_(rtl_.word()) {}
 
-void RtlVecUnit::feed(std::shared_ptr<VecWork> work, std::uint64_t row) {
+void RtlVecUnit::feed(std::shared_ptr<VecRowWork> work, std::uint64_t row) {
   requests_.push_back({std::move(work), row, ctx_.clock.now()});
   wake();
 }
 
-bool RtlVecUnit::withdraw(const VecWork& work) {
+bool RtlVecUnit::withdraw(const VecRowWork& work) {
   const auto of_work = [&work](const Request& request) { return request.work.get() == &work; };
   const auto first = std::remove_if(requests_.begin(), requests_.end(), of_work);
   const bool any = first != requests_.end();
@@ -93,7 +93,7 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
 }
 
 void RtlVecUnit::next_feed() {
-  const VecWork& work = *fed_.work;
+  const VecRowWork& work = *fed_.work;
   command_ = {static_cast<std::uint8_t>(work.flags | feeds_[feed_]), static_cast<std::uint32_t>(work.fed(fed_.row)), 0};
   if (work.max_in.first != nullptr) {
     std::memcpy(&command_.running_max, work.max_in.at(fed_.row), sizeof command_.running_max);
@@ -106,7 +106,7 @@ void RtlVecUnit::next_feed() {
 }
 
 void RtlVecUnit::next_word() {
-  const VecWork& work = *fed_.work;
+  const VecRowWork& work = *fed_.work;
   if (work.in.first == nullptr) return;
   const std::uint64_t count = std::min<std::uint64_t>(word_.size(), work.fed(fed_.row) - fed_elements_);
   const auto* const row = reinterpret_cast<const arith::Half*>(work.in.at(fed_.row));
@@ -131,7 +131,7 @@ void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
   }
   if (edge.gives_beat) {
     RowResult& result = results_.front();
-    VecWork& work = *result.work;
+    VecRowWork& work = *result.work;
     const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.fed(result.row) - result.elements);
     if (!work.out.empty()) rtl_.beat(work.out.data() + result.row * work.columns + result.elements, count);
     result.elements += count;

@@ -56,13 +56,13 @@ class RtlVecUnit : public ClockedRtl {
   RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, sim::Event& progress);
 
   // Feeds a row from the next clock edge on, when it is ready. Rows are fed in the order of the calls.
-  void feed(std::shared_ptr<VecWork> work, std::uint64_t row);
+  void feed(std::shared_ptr<VecRowWork> work, std::uint64_t row);
   // Withdraws rows that have not started; true if there were any.
-  bool withdraw(const VecWork& work);
+  bool withdraw(const VecRowWork& work);
 
  private:
   struct Request {
-    std::shared_ptr<VecWork> work;
+    std::shared_ptr<VecRowWork> work;
     std::uint64_t row = 0;
     std::uint64_t cycle = 0;  // cycle of the request
   };
@@ -87,12 +87,12 @@ class RtlVecUnit : public ClockedRtl {
   std::uint64_t fed_elements_ = 0;
   // Feeds that are inside the block, in order.
   struct Reading {
-    std::shared_ptr<VecWork> work;
+    std::shared_ptr<VecRowWork> work;
     bool completes;
   };
   std::deque<Reading> readings_;
   struct RowResult {
-    std::shared_ptr<VecWork> work;
+    std::shared_ptr<VecRowWork> work;
     std::uint64_t row, elements;
   };
   std::deque<RowResult> results_;

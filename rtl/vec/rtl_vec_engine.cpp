@@ -287,8 +287,8 @@ std::shared_ptr<RtlVecEngine::Work> RtlVecEngine::work_of(const hal::Descriptor&
   return work;
 }
 
-std::shared_ptr<VecWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
-  auto work = std::make_shared<VecWork>();
+std::shared_ptr<VecRowWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<VecRowWork>();
   const bool vector = d.opcode == Opcode::kOnlineMax, online = d.opcode != Opcode::kSoftmax;
   const bool first = has(d, hal::kFirst);
   work->rows = d.rows;
@@ -305,8 +305,8 @@ std::shared_ptr<VecWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
 }
 
 // e^(M before - M) of every row.
-std::shared_ptr<VecWork> RtlVecEngine::scales_of(const hal::Descriptor& d) {
-  auto work = std::make_shared<VecWork>();
+std::shared_ptr<VecRowWork> RtlVecEngine::scales_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<VecRowWork>();
   work->rows = d.rows;
   work->columns = 1;
   work->flags = kOnline | kScalar | kGiven;
@@ -374,7 +374,7 @@ void RtlVecEngine::store_linear(const Work& work, std::uint64_t row) {
 
 void RtlVecEngine::store_softmax(const Work& work, std::uint64_t row) {
   const hal::Descriptor& d = work.descriptor;
-  const VecWork& w = *work.vec;
+  const VecRowWork& w = *work.vec;
   const auto put = [&](int operand, const void* data, std::size_t bytes, std::size_t offset = 0) {
     std::memcpy(l1_bytes(d.operand[operand].address + row * d.operand[operand].row_stride) + offset, data, bytes);
   };
@@ -386,7 +386,7 @@ void RtlVecEngine::store_softmax(const Work& work, std::uint64_t row) {
     put(1, w.out.data() + row * w.columns, w.columns * sizeof(arith::Half));
   }
   if (d.opcode == Opcode::kSoftmax) return;
-  const VecWork::OfRow& r = w.of_row[row];
+  const VecRowWork::OfRow& r = w.of_row[row];
   if (d.opcode == Opcode::kOnlineSoftmax) {
     put(2, &r.max, sizeof r.max);
     put(3, &r.sum, sizeof r.sum);

@@ -33,7 +33,7 @@ class RtlVecEngine : public VecEngine {
  private:
   // Descriptor in progress: the vec_unit's part, the vec_linear's part, or both.
   struct Work {
-    std::shared_ptr<VecWork> vec;
+    std::shared_ptr<VecRowWork> vec;
     std::shared_ptr<LinearWork> linear;
     hal::Descriptor descriptor;
     std::vector<Region> regions;   // of its operands
@@ -44,8 +44,8 @@ class RtlVecEngine : public VecEngine {
   };
 
   std::shared_ptr<Work> work_of(const hal::Descriptor& descriptor);
-  std::shared_ptr<VecWork> softmax_of(const hal::Descriptor& descriptor);
-  std::shared_ptr<VecWork> scales_of(const hal::Descriptor& descriptor);
+  std::shared_ptr<VecRowWork> softmax_of(const hal::Descriptor& descriptor);
+  std::shared_ptr<VecRowWork> scales_of(const hal::Descriptor& descriptor);
   std::shared_ptr<LinearWork> linear_of(const hal::Descriptor& descriptor);
   Rows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
   void link(Work& work) const;

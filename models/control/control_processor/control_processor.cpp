@@ -17,7 +17,7 @@ namespace attnvp {
 
 namespace {
 // stall: an access without response, such as to a full queue or an event without tokens
-enum State : std::uint64_t { kOff, kRun, kBus, kStall };
+enum ProcessorState : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
 const bool kRegistered = add_kind(

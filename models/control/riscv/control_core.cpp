@@ -17,21 +17,21 @@ namespace {
 
 const char* name_of(std::uint32_t cause) {
   switch (cause) {
-    case StallReason::kFetchFault:
+    case TrapCause::kFetchFault:
       return "an instruction access fault";
-    case StallReason::kIllegalInstruction:
+    case TrapCause::kIllegalInstruction:
       return "an illegal instruction";
-    case StallReason::kBreakpoint:
+    case TrapCause::kBreakpoint:
       return "a breakpoint";
-    case StallReason::kLoadMisaligned:
+    case TrapCause::kLoadMisaligned:
       return "a misaligned load";
-    case StallReason::kLoadFault:
+    case TrapCause::kLoadFault:
       return "a load access fault";
-    case StallReason::kStoreMisaligned:
+    case TrapCause::kStoreMisaligned:
       return "a misaligned store";
-    case StallReason::kStoreFault:
+    case TrapCause::kStoreFault:
       return "a store access fault";
-    case StallReason::kEnvironmentCall:
+    case TrapCause::kEnvironmentCall:
       return "an environment call";
     default:
       return "an unexpected trap";
@@ -55,7 +55,7 @@ constexpr std::uint32_t kBelowStack = 0x1'0000;
 
 }  // namespace
 
-ControlCore::ControlCore(const CoreConfig& config, Port& port)
+ControlCore::ControlCore(const HartConfig& config, Port& port)
     : config_(config),
       port_(port),
       code_memory_(hal::kHartCode, config.code_bytes),
@@ -332,7 +332,7 @@ std::string ControlCore::complaint() {
     return fmt::format("hart {} gave up with code {}, {}", config_.hart, code_, place());
   }
   if (!finished_ && hart_.traps() == 0) return fmt::format("hart {} at {}", config_.hart, place());
-  const bool access = cause == StallReason::kLoadFault || cause == StallReason::kStoreFault;
+  const bool access = cause == TrapCause::kLoadFault || cause == TrapCause::kStoreFault;
   const bool overflow = access && value < hal::kHartData && hal::kHartData - value <= kBelowStack;
   const bool refused = access && pc == refused_pc_ && !refused_.empty();
   return fmt::format("hart {} took {} at address {:#x}{}, {}{}{}", config_.hart, name_of(cause), value,

@@ -12,7 +12,7 @@
 
 namespace attnvp::riscv {
 
-struct CoreConfig {
+struct HartConfig {
   std::uint32_t hart = 0;
   std::uint32_t code_bytes = 1 << 18, data_bytes = 1 << 17;
   std::uint32_t store_bytes = 128;  // capacity of the store buffer
@@ -37,7 +37,7 @@ class Port {
 
 class ControlCore final : private Bus {
  public:
-  ControlCore(const CoreConfig& config, Port& port);
+  ControlCore(const HartConfig& config, Port& port);
 
   // Throws ElfError if the program does not fit.
   void load(const ElfFile& program);
@@ -81,7 +81,7 @@ class ControlCore final : private Bus {
   bool refuse(std::string access);          // refused by the bus; returns false
   bool refuse_mistake(std::string access);  // refused independently of the bus; returns false
 
-  CoreConfig config_;
+  HartConfig config_;
   Port& port_;
   Memory code_memory_, data_memory_;
   Clint clint_;

@@ -11,7 +11,7 @@ namespace attnvp::riscv {
 constexpr std::uint32_t kSoftwareInterrupt = 3, kTimerInterrupt = 7, kExternalInterrupt = 11;
 constexpr std::uint32_t kAllInterrupts = 1U << kSoftwareInterrupt | 1U << kTimerInterrupt | 1U << kExternalInterrupt;
 
-enum StallReason : std::uint32_t {
+enum TrapCause : std::uint32_t {
   kFetchFault = 1,
   kIllegalInstruction = 2,
   kBreakpoint = 3,

@@ -11,7 +11,7 @@ constexpr std::int32_t extended(std::uint32_t value, int width) {
   return static_cast<std::int32_t>(value << (32 - width)) >> (32 - width);
 }
 
-enum Opcode : std::uint32_t {
+enum MajorOpcode : std::uint32_t {
   kLoad = 0x03,
   kMiscMem = 0x0F,
   kOpImm = 0x13,

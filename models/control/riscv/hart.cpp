@@ -38,13 +38,13 @@ bool Hart::load(std::uint32_t address, std::uint32_t bytes, std::uint32_t& value
     return true;
   }
   if (!aligned) {
-    trap(StallReason::kLoadMisaligned, address);
+    trap(TrapCause::kLoadMisaligned, address);
     return false;
   }
   const std::uint64_t asked = cycle_;
   const bool ok = bus_.read(address, &value, bytes, cycle_);
   stalled_ += cycle_ - asked;
-  if (!ok) trap(StallReason::kLoadFault, address);
+  if (!ok) trap(TrapCause::kLoadFault, address);
   return ok;
 }
 
@@ -57,13 +57,13 @@ bool Hart::store(std::uint32_t address, std::uint32_t bytes, std::uint32_t value
     return true;
   }
   if (!aligned) {
-    trap(StallReason::kStoreMisaligned, address);
+    trap(TrapCause::kStoreMisaligned, address);
     return false;
   }
   const std::uint64_t asked = cycle_;
   const bool ok = bus_.write(address, &value, bytes, cycle_);
   stalled_ += cycle_ - asked;
-  if (!ok) trap(StallReason::kStoreFault, address);
+  if (!ok) trap(TrapCause::kStoreFault, address);
   return ok;
 }
 
@@ -94,7 +94,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
   const auto enter = [&] {
     d = slot_of(pc_, page);
     if (d == nullptr) {
-      trap(StallReason::kFetchFault, pc_);
+      trap(TrapCause::kFetchFault, pc_);
       d = slot_of(pc_, page);
     }
     cycle = cycle_;
@@ -204,7 +204,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
       }
       if (!decode_at(pc, *d)) {
         leave();
-        trap(StallReason::kFetchFault, pc);
+        trap(TrapCause::kFetchFault, pc);
         if (!enter()) return Stop::kLost;
         continue;
       }
@@ -226,7 +226,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
       case Op::kIllegal:
         leave();
         cycle_ += d->cycles;
-        trap(StallReason::kIllegalInstruction, d->bits);
+        trap(TrapCause::kIllegalInstruction, d->bits);
         goto resume;
       case Op::kLui:
         COMPUTE(d->imm)
@@ -352,12 +352,12 @@ Stop Hart::run_loop(std::uint64_t limit) {
       case Op::kEcall:
         leave();
         cycle_ += d->cycles;
-        trap(StallReason::kEnvironmentCall, 0);
+        trap(TrapCause::kEnvironmentCall, 0);
         goto resume;
       case Op::kEbreak:
         leave();
         cycle_ += d->cycles;
-        trap(StallReason::kBreakpoint, pc_);
+        trap(TrapCause::kBreakpoint, pc_);
         goto resume;
       case Op::kMret:
         leave();
@@ -386,7 +386,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
         leave();
         if (!csr(*d)) {
           cycle_ += d->cycles;
-          trap(StallReason::kIllegalInstruction, d->bits);
+          trap(TrapCause::kIllegalInstruction, d->bits);
           goto resume;
         }
         cycle_ += d->cycles;

@@ -53,7 +53,7 @@ void Hart::fence(const Decoded& d) {
   const std::uint64_t asked = cycle_;
   const bool ok = bus_.fence(cycle_, address);
   stalled_ += cycle_ - asked;
-  if (!ok) return trap(StallReason::kStoreFault, address);
+  if (!ok) return trap(TrapCause::kStoreFault, address);
   cycle_ += d.cycles;
   ++retired_;
   ++classes_.system;

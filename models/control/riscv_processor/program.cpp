@@ -50,8 +50,8 @@ std::shared_ptr<const ElfFile> open_program(const RiscvConfig& config) {
   return program;
 }
 
-CoreConfig core_config(const RiscvConfig& config, std::uint32_t cluster) {
-  CoreConfig core;
+HartConfig core_config(const RiscvConfig& config, std::uint32_t cluster) {
+  HartConfig core;
   core.hart = core.clusters_l1 = cluster;
   core.code_bytes = static_cast<std::uint32_t>(config.code_bytes);
   core.data_bytes = static_cast<std::uint32_t>(config.data_bytes);
@@ -98,7 +98,7 @@ class Direct final : public Port {
 
 }  // namespace
 
-std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
+std::uint64_t run_untimed(const ElfFile& program, const HartConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
                           Observer* observer) {
   Direct port(cpu);
   ControlCore core(config, port);

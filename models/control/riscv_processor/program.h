@@ -15,7 +15,7 @@ namespace attnvp::riscv {
 std::string program_path(const RiscvConfig& config);
 // Reads the file once; throws ElfError.
 std::shared_ptr<const ElfFile> open_program(const RiscvConfig& config);
-CoreConfig core_config(const RiscvConfig& config, std::uint32_t cluster);
+HartConfig core_config(const RiscvConfig& config, std::uint32_t cluster);
 // Reason why the machine cannot run the program; empty if it can.
 std::string program_problem(const RiscvConfig& config);
 
@@ -28,7 +28,7 @@ struct ProgramError : std::runtime_error {
 
 // Runs the program to its end. Returns the cycles of its clock, without bus accesses. Throws ProgramError, also after
 // `most_cycles`, and ElfError.
-std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
+std::uint64_t run_untimed(const ElfFile& program, const HartConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
                           Observer* observer = nullptr);
 
 }  // namespace attnvp::riscv

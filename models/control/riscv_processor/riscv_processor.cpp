@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostLine = 1000;  // characters per line of the console
 
-enum State : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
+enum HartState : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
 
 const bool kRegistered = add_kind(

@@ -19,7 +19,7 @@ namespace {
 const bool kRegistered = add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& site) {
                                                     return std::make_unique<MultiChannelDma>(site.name, site);
                                                   }});
-enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
+enum DmaState : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
 

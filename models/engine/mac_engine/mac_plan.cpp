@@ -15,9 +15,9 @@ using hal::ElementType;
 constexpr ElementType kHalf = ElementType::kFp16;
 
 // Fields of the descriptor in 64 bits.
-struct Shape {
-  explicit Shape(const hal::Descriptor& d) : Shape(d, hal::product_of(d)) {}
-  Shape(const hal::Descriptor& d, const hal::Product& p)
+struct ProductShape {
+  explicit ProductShape(const hal::Descriptor& d) : ProductShape(d, hal::product_of(d)) {}
+  ProductShape(const hal::Descriptor& d, const hal::Product& p)
       : m(p.m),
         n(p.n),
         k(p.k),
@@ -37,7 +37,7 @@ struct Shape {
   std::uint64_t a_bytes, b_bytes, c_bytes;
 };
 
-Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
+Refusal check_operands(const hal::Descriptor& d, const ProductShape& s) {
   Refusal refusal = check_operand(d, 0);
   if (!refusal.any()) refusal = check_operand(d, 1);
   if (!refusal.any()) refusal = check_operand(d, 2);
@@ -105,7 +105,7 @@ const MatmulPasses& MacPlanner::passes_of(const MatmulSizes& sizes) const {
 Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   if (Refusal refusal = check_opcode(d, hal::Unit::kMac); refusal.any()) return refusal;
   if (is_tile_op(d.opcode)) return hal::is_transposed(d) ? plan_score(d, plan) : plan_attend(d, plan);
-  const Shape s(d);
+  const ProductShape s(d);
   if (s.m == 0 || s.n == 0 || s.k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("matmul of {} x {} x {}", s.m, s.n, s.k)};
   }
@@ -210,7 +210,7 @@ MacWork& MacWork::operator+=(const MacWork& o) {
 
 MacWork MacPlanner::work(const hal::Descriptor& d) const {
   if (is_tile_op(d.opcode)) return work_of_tile(d);
-  const Shape s(d);
+  const ProductShape s(d);
   MacWork work;
   work.macs = s.m * s.n * s.k;
   if (sums_in_pes()) work.accumulations = work.macs;

@@ -12,7 +12,7 @@
 namespace attnvp {
 
 namespace {
-enum Bus : std::uint64_t { kIdle, kRead, kWrite };
+enum BusState : std::uint64_t { kIdle, kRead, kWrite };
 const char* const kBusNames[] = {"idle", "read", "write", nullptr};
 }  // namespace
 

@@ -23,17 +23,17 @@ std::string id_of(std::size_t n) {
 }
 
 // Scopes as a tree, in the order of their first occurrence.
-struct Scope {
+struct VcdScope {
   std::string name;
-  std::vector<Scope> children;
+  std::vector<VcdScope> children;
   std::vector<std::uint32_t> signals;
   std::vector<std::size_t> annotations;
 
-  Scope& child(const std::string& path) {
+  VcdScope& child(const std::string& path) {
     const std::size_t dot = path.find('.');
     const std::string first = path.substr(0, dot);
-    auto it = std::find_if(children.begin(), children.end(), [&](const Scope& s) { return s.name == first; });
-    if (it == children.end()) it = children.insert(children.end(), Scope{first, {}, {}, {}});
+    auto it = std::find_if(children.begin(), children.end(), [&](const VcdScope& s) { return s.name == first; });
+    if (it == children.end()) it = children.insert(children.end(), VcdScope{first, {}, {}, {}});
     return dot == std::string::npos ? *it : it->child(path.substr(dot + 1));
   }
 };
@@ -166,12 +166,12 @@ std::string VcdWriter::text() const {
     out += fmt::format(" {}={}", code, name);
   }
   out += " $end\n";
-  Scope root;
+  VcdScope root;
   for (std::uint32_t id = 0; id < signals_.size(); ++id) {
     if (shows(id)) root.child(signals_[id].scope).signals.push_back(id);
   }
   for (std::size_t i = 0; i < annotations_.size(); ++i) root.child(annotations_[i].scope).annotations.push_back(i);
-  const auto declare = [&](const auto& self, const Scope& scope) -> void {
+  const auto declare = [&](const auto& self, const VcdScope& scope) -> void {
     out += fmt::format("$scope module {} $end\n", scope.name);
     for (const std::uint32_t id : scope.signals) {
       const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
@@ -181,10 +181,10 @@ std::string VcdWriter::text() const {
       const Annotation& a = annotations_[i];
       out += fmt::format("$var wire {} {} {} $end\n", a.bits, a.id, a.name);
     }
-    for (const Scope& child : scope.children) self(self, child);
+    for (const VcdScope& child : scope.children) self(self, child);
     out += "$upscope $end\n";
   };
-  for (const Scope& scope : root.children) declare(declare, scope);
+  for (const VcdScope& scope : root.children) declare(declare, scope);
   out += fmt::format("$enddefinitions $end\n#{}\n$dumpvars\n", begin_);
   std::vector<std::uint64_t> first = first_;
   for (const Filled& filled : filled_) {

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kChunkElements = 16384;
 constexpr std::size_t kLargestHeaderBytes = 1 << 16;  // NumPy itself accepts at most 10000 characters
 
-std::size_t element_bytes(ElementType type) { return type == ElementType::kFloat16 ? 2 : 4; }
+std::size_t element_bytes(NpyType type) { return type == NpyType::kFloat16 ? 2 : 4; }
 
 std::optional<std::size_t> element_count(const std::vector<std::size_t>& shape) {
   if (std::find(shape.begin(), shape.end(), std::size_t{0}) != shape.end()) return 0;
@@ -61,9 +61,9 @@ std::uint32_t bits_of_float(float value) {
   return bits;
 }
 
-class Reader {
+class NpyReader {
  public:
-  explicit Reader(const std::string& path) : path_(path) {
+  explicit NpyReader(const std::string& path) : path_(path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) fail("cannot be read: no such file");
@@ -81,7 +81,7 @@ class Reader {
       fail(fmt::format("has element type '{}'; allowed are '<f2' and '<f4', little-endian float16 and float32",
                        header.descr));
     }
-    const ElementType type = header.descr == "<f2" ? ElementType::kFloat16 : ElementType::kFloat32;
+    const NpyType type = header.descr == "<f2" ? NpyType::kFloat16 : NpyType::kFloat32;
     const std::optional<std::size_t> count = element_count(header.shape);
     if (!count) fail(fmt::format("has the absurd shape {}", shape_text(header.shape)));
     const std::size_t needed_bytes = *count * element_bytes(type);
@@ -132,7 +132,7 @@ class Reader {
     }
   }
 
-  void read_elements(ElementType type, Array& array) {
+  void read_elements(NpyType type, Array& array) {
     const std::size_t size_bytes = element_bytes(type);
     std::vector<unsigned char> chunk(kChunkElements * size_bytes);
     for (std::size_t first = 0; first < array.half.size(); first += kChunkElements) {
@@ -140,8 +140,7 @@ class Reader {
       take(chunk.data(), count * size_bytes, "data");
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t bits = from_bytes(chunk.data() + i * size_bytes, size_bytes);
-        array.half[first + i] =
-            type == ElementType::kFloat16 ? static_cast<std::uint16_t>(bits) : rounded(bits, first + i);
+        array.half[first + i] = type == NpyType::kFloat16 ? static_cast<std::uint16_t>(bits) : rounded(bits, first + i);
       }
     }
   }
@@ -162,26 +161,26 @@ class Reader {
 
 }  // namespace
 
-Array read_npy(const std::string& path) { return Reader(path).read(); }
+Array read_npy(const std::string& path) { return NpyReader(path).read(); }
 
-std::string npy_bytes(const Array& array, ElementType type) {
+std::string npy_bytes(const Array& array, NpyType type) {
   if (element_count(array.shape) != array.half.size()) {
     throw std::invalid_argument(
         fmt::format("npy_bytes: shape {} and {} elements", shape_text(array.shape), array.half.size()));
   }
-  std::string bytes = make_npy_header({type == ElementType::kFloat16 ? "<f2" : "<f4", false, array.shape});
+  std::string bytes = make_npy_header({type == NpyType::kFloat16 ? "<f2" : "<f4", false, array.shape});
   const std::size_t size_bytes = element_bytes(type);
   std::size_t at = bytes.size();
   bytes.resize(at + array.half.size() * size_bytes);
   for (const std::uint16_t half : array.half) {
-    const std::uint32_t bits = type == ElementType::kFloat16 ? half : bits_of_float(arith::float_from_half(half));
+    const std::uint32_t bits = type == NpyType::kFloat16 ? half : bits_of_float(arith::float_from_half(half));
     to_bytes(bits, reinterpret_cast<unsigned char*>(&bytes[at]), size_bytes);
     at += size_bytes;
   }
   return bytes;
 }
 
-void write_npy(const std::string& path, const Array& array, ElementType type) {
+void write_npy(const std::string& path, const Array& array, NpyType type) {
   files::write_file_atomically(path, npy_bytes(array, type));
 }
 
@@ -194,9 +193,9 @@ constexpr std::size_t kPreambleBytes = 10;  // magic, version, 16-bit length
 [[noreturn]] void refuse(const std::string& why) { throw config::ConfigError("has a bad header: " + why); }
 
 // Parser of the Python subset that NumPy writes: a dictionary of strings, True or False, and a tuple of whole numbers.
-class Parser {
+class HeaderParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit HeaderParser(std::string_view text) : text_(text) {}
 
   NpyHeader parse() {
     NpyHeader header;
@@ -305,7 +304,7 @@ class Parser {
 
 }  // namespace
 
-NpyHeader parse_npy_header(std::string_view text) { return Parser(text).parse(); }
+NpyHeader parse_npy_header(std::string_view text) { return HeaderParser(text).parse(); }
 
 std::string shape_text(const std::vector<std::size_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");

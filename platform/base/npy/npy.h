@@ -14,7 +14,7 @@ struct Array {
   std::vector<std::uint16_t> half;  // IEEE 754 binary16 bits in C order
 };
 
-enum class ElementType : std::uint8_t { kFloat16, kFloat32 };
+enum class NpyType : std::uint8_t { kFloat16, kFloat32 };
 
 // Reads versions 1 and 2, little-endian float16 ('<f2') or float32 ('<f4', rounded to nearest even), in C order, of any
 // shape. Throws config::ConfigError that names the file: unreadable, not a .npy file, another version, type or order, a
@@ -22,10 +22,10 @@ enum class ElementType : std::uint8_t { kFloat16, kFloat32 };
 Array read_npy(const std::string& path);
 
 // Version 1. Throws std::invalid_argument if shape and data do not match.
-std::string npy_bytes(const Array& array, ElementType type = ElementType::kFloat16);
+std::string npy_bytes(const Array& array, NpyType type = NpyType::kFloat16);
 
 // Writes the file atomically. Throws config::ConfigError on failure.
-void write_npy(const std::string& path, const Array& array, ElementType type = ElementType::kFloat16);
+void write_npy(const std::string& path, const Array& array, NpyType type = NpyType::kFloat16);
 
 // Header of a .npy file: a Python dictionary as text.
 

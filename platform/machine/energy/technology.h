@@ -30,7 +30,7 @@ struct DramCommands {
 };
 
 // Source of a value.
-struct Provenance {
+struct ValueSource {
   std::string name, unit;
   Figure figure;  // as in the file
   double nm = 0;  // technology node; 0: none
@@ -54,7 +54,7 @@ class Technology {
   Figure dram_pj_per_bit(const std::string& type) const;
   Figure dram_mw_per_gib(const std::string& type) const;
   DramCommands dram_commands(const std::string& type) const;
-  std::vector<Provenance> provenance() const { return provenance_; }
+  std::vector<ValueSource> provenance() const { return provenance_; }
   const Replaced& replaced() const { return replaced_; }  // by Accelergy's tables
   // The machine's keys, overridden by those in the file.
   TechnologyConfig keys(const TechnologyConfig& machine) const;
@@ -70,7 +70,7 @@ class Technology {
   void read_list(const config::Document& document, const List& list);
   const Entry& entry(const std::string& name) const;
   std::map<std::string, Entry> entries_;
-  std::vector<Provenance> provenance_;
+  std::vector<ValueSource> provenance_;
   Replaced replaced_;
   std::vector<config::Setting> settings_;  // keys of the machine
 };

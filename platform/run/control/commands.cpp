@@ -30,7 +30,7 @@ class FullQueues final : public schedule::Reader {
   std::uint32_t depth_;
 };
 
-struct Made {
+struct MadeList {
   std::vector<std::uint32_t> words;  // empty: firmware refuses the job
   bool scratch = false;              // the job uses DRAM behind the tensors
 };
@@ -72,7 +72,7 @@ class Maker final : public hal::Cpu {
   }
   bool refused() const { return bus_.result().status != hal::Status::kDone; }
   bool asked() const { return asked_; }  // needs an answer or action that a list cannot provide
-  Made take() { return {std::move(list_), scratch_}; }
+  MadeList take() { return {std::move(list_), scratch_}; }
 
  private:
   // Window of a queue: values written by firmware, and values already in the list.
@@ -116,7 +116,7 @@ class Maker final : public hal::Cpu {
 
 constexpr std::uint64_t kListAlignment = 64;
 
-Made make_list(const schedule::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
+MadeList make_list(const schedule::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
   Maker maker(job, machine, cluster);
   schedule::run_firmware(job, maker, cluster);
   if (maker.refused()) return {};
@@ -136,7 +136,7 @@ std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& mach
   std::uint64_t bytes = 0;
   bool scratch = false;
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-    Made made = make_list(job, machine, c);
+    MadeList made = make_list(job, machine, c);
     if (made.words.empty()) return {};
     lists.push_back({bytes, std::move(made.words)});
     bytes += (lists.back().bytes() + kListAlignment - 1) / kListAlignment * kListAlignment;

@@ -15,11 +15,11 @@ Region region_of(const hal::Descriptor& d, int operand) {
 }
 
 // Intersection of `part` with `whole`, which have the same row stride: rows, and bytes of them.
-struct Share {
+struct RegionShare {
   std::int64_t first_row, rows, first_byte, bytes;
 };
-Share share_of(const Region& part, std::int64_t row, std::int64_t byte, const Region& whole) {
-  Share s{std::max<std::int64_t>(row, 0), 0, std::max<std::int64_t>(byte, 0), 0};
+RegionShare share_of(const Region& part, std::int64_t row, std::int64_t byte, const Region& whole) {
+  RegionShare s{std::max<std::int64_t>(row, 0), 0, std::max<std::int64_t>(byte, 0), 0};
   s.rows = std::min(row + static_cast<std::int64_t>(part.rows), static_cast<std::int64_t>(whole.rows)) - s.first_row;
   s.bytes = std::min(byte + static_cast<std::int64_t>(part.row_bytes), static_cast<std::int64_t>(whole.row_bytes)) -
             s.first_byte;
@@ -79,7 +79,7 @@ void Keys::transfer(const hal::Descriptor& d) {
       --row;
     }
     for (int side = 0; side < 2; ++side, ++row, byte -= apart) {  // relative to this row, then to the next
-      const Share s = share_of(c.region, row, byte, from);
+      const RegionShare s = share_of(c.region, row, byte, from);
       if (s.rows <= 0 || s.bytes <= 0) continue;
       const std::uint64_t first = static_cast<std::uint64_t>(s.first_byte) / from_bytes;
       const Region there{to.address + static_cast<std::uint64_t>(s.first_row) * to.row_stride + first * to_bytes,

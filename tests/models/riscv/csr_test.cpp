@@ -60,7 +60,7 @@ TEST(Csrs, AreReadOnlyOrAbsent) {
     Machine m;
     m.load({csr(2, a0, number, zero)});
     m.run(1);
-    EXPECT_EQ(m.csr_value(CsrNumber::kMcause), StallReason::kIllegalInstruction) << std::hex << number;
+    EXPECT_EQ(m.csr_value(CsrNumber::kMcause), TrapCause::kIllegalInstruction) << std::hex << number;
   }
 }
 
@@ -97,13 +97,13 @@ TEST(Traps, SayWhatAndWhere) {
   };
   const std::uint32_t nowhere = 0x4000'0000;
   const std::vector<Trap> traps = {
-      {"ecall", kEcallWord, StallReason::kEnvironmentCall, 0},
-      {"ebreak", kEbreakWord, StallReason::kBreakpoint, kBase},
-      {"lw from nowhere", load(2, a0, a1, 0), StallReason::kLoadFault, nowhere},
-      {"sw to nowhere", store(2, a0, a1, 4), StallReason::kStoreFault, nowhere + 4},
-      {"lh misaligned at a device", load(1, a0, a2, 1), StallReason::kLoadMisaligned, kDevice + 1},
-      {"sw misaligned at a device", store(2, a0, a2, 2), StallReason::kStoreMisaligned, kDevice + 2},
-      {"lw across the end of memory", load(2, a0, a3, -2), StallReason::kLoadMisaligned, kBase + kBytes - 2},
+      {"ecall", kEcallWord, TrapCause::kEnvironmentCall, 0},
+      {"ebreak", kEbreakWord, TrapCause::kBreakpoint, kBase},
+      {"lw from nowhere", load(2, a0, a1, 0), TrapCause::kLoadFault, nowhere},
+      {"sw to nowhere", store(2, a0, a1, 4), TrapCause::kStoreFault, nowhere + 4},
+      {"lh misaligned at a device", load(1, a0, a2, 1), TrapCause::kLoadMisaligned, kDevice + 1},
+      {"sw misaligned at a device", store(2, a0, a2, 2), TrapCause::kStoreMisaligned, kDevice + 2},
+      {"lw across the end of memory", load(2, a0, a3, -2), TrapCause::kLoadMisaligned, kBase + kBytes - 2},
   };
   for (const Trap& c : traps) {
     Machine m;
@@ -124,7 +124,7 @@ TEST(Traps, SayWhatAndWhere) {
   m.load({i(0x67, 0, ra, a1, 0)});
   m.hart.set_reg(a1, nowhere);
   m.run(1);
-  EXPECT_EQ(m.csr_value(CsrNumber::kMcause), StallReason::kFetchFault);
+  EXPECT_EQ(m.csr_value(CsrNumber::kMcause), TrapCause::kFetchFault);
   EXPECT_EQ(m.csr_value(CsrNumber::kMepc), nowhere);
 }
 

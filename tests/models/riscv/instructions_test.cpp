@@ -201,7 +201,7 @@ TEST(Instructions, ReservedOnesAreIllegal) {
     m.load({word});
     m.run(1);
     EXPECT_EQ(m.hart.pc(), kHandler) << std::hex << word;
-    EXPECT_EQ(m.csr_value(CsrNumber::kMcause), StallReason::kIllegalInstruction) << std::hex << word;
+    EXPECT_EQ(m.csr_value(CsrNumber::kMcause), TrapCause::kIllegalInstruction) << std::hex << word;
     EXPECT_EQ(m.csr_value(CsrNumber::kMtval), (word & 3) == 3 ? word : word & 0xFFFF) << std::hex << word;
     EXPECT_EQ(m.csr_value(CsrNumber::kMepc), kBase);
     EXPECT_EQ(m.hart.retired(), 0U);

@@ -183,10 +183,10 @@ TEST_F(Npy, WritesWhatNumpyWrites) {
 TEST_F(Npy, WhatIsWrittenReadsBack) {
   Array array{{3, 20000}, std::vector<std::uint16_t>(60000)};
   for (std::size_t i = 0; i < array.half.size(); ++i) array.half[i] = static_cast<std::uint16_t>(i % 0x7c00);
-  for (const ElementType type : {ElementType::kFloat16, ElementType::kFloat32}) {
+  for (const NpyType type : {NpyType::kFloat16, NpyType::kFloat32}) {
     const std::string path = folder_.path("out.npy");
     write_npy(path, array, type);
-    EXPECT_EQ(fs::file_size(path), 128u + 60000u * (type == ElementType::kFloat16 ? 2 : 4));
+    EXPECT_EQ(fs::file_size(path), 128u + 60000u * (type == NpyType::kFloat16 ? 2 : 4));
     const Array again = read_npy(path);
     EXPECT_EQ(again.shape, array.shape);
     EXPECT_EQ(again.half, array.half);
