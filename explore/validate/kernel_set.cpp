@@ -23,13 +23,14 @@ const std::vector<std::string>& operation_kinds() {
 }
 
 KernelChoice choice_of(const config::Document& document, const YAML::Node& node, const std::string& what) {
-  document.require_keys(node, what, {"dataflow", "set"});
+  document.require_keys(node, what, {"dataflow", "set", "net"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
   if (const YAML::Node set = node["set"]) {
     document.require_list(set, what + ".set");
     for (const YAML::Node& item : set) choice.settings.push_back(document.scalar(item, what + ".set"));
   }
+  if (node["net"]) choice.net = document.scalar(node["net"], what + ".net");
   return choice;
 }
 
@@ -45,13 +46,12 @@ class KernelSet : public JobSet {
 
   std::vector<Point> predict(const Row& row) override {
     const double measured = row.positive("time_us");
-    const std::string& net = row.text("net");
-    const workload::Workload layer = layer_of(row, net);
-    std::string dataflow = "auto";
+    std::string net = row.text("net"), dataflow = "auto";
     std::vector<std::string> settings = options_.settings;
     const auto apply = [&](const KernelChoice& choice) {
       if (!choice.dataflow.empty()) dataflow = choice.dataflow;
       settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
+      net += choice.net;
     };
     if (const auto kind = table_.kinds.find(operation_kind(net)); kind != table_.kinds.end()) apply(kind->second);
     for (const auto& [label, values] : table_.labels) {
@@ -60,6 +60,7 @@ class KernelSet : public JobSet {
       if (choice != values.end()) apply(choice->second);
     }
     if (!options_.dataflow.empty()) dataflow = options_.dataflow;
+    const workload::Workload layer = layer_of(row, net);
     const MachineConfig machine = config::load_hardware(options_.hardware, settings);
     const config::EnergyTable energy = config::load_energy(machine.energy);
     const job::Schedule schedule = dataflow == "auto"
@@ -67,6 +68,7 @@ class KernelSet : public JobSet {
                                        : job::parse_dataflow(dataflow);
     const job::RunResult result = explore::TunedRunner(machine, energy, false).run(layer, schedule);
     std::string note = result.schedule.text;
+    if (net != row.text("net")) note += " --net " + net;
     for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) note += " --set " + settings[i];
     constexpr double kMicro = 1e6;
     return {{"", measured, result.seconds() * kMicro, "us", note}};
@@ -93,7 +95,7 @@ KernelTable load_kernel_table(const std::string& hardware) {
     const YAML::Node node = document.root()[kind];
     if (!node) continue;
     table.kinds[kind] =
-        node.IsScalar() ? KernelChoice{document.scalar(node, kind), {}} : choice_of(document, node, kind);
+        node.IsScalar() ? KernelChoice{document.scalar(node, kind), {}, {}} : choice_of(document, node, kind);
   }
   const YAML::Node labels = document.root()["labels"];
   if (!labels) return table;

@@ -9,6 +9,8 @@
 //     labels:
 //       variant:
 //         no_softmax: {dataflow: chain, set: [vec.lanes=64]}
+//       operator:
+//         layernorm: {net: ",residual=1"}
 //
 // Operation kinds are attention, gemm, softmax, norm and elementwise. A kind without entry takes the fastest dataflow.
 #pragma once
@@ -22,6 +24,7 @@ namespace attnvp::validate {
 struct KernelChoice {
   std::string dataflow;               // empty: not named
   std::vector<std::string> settings;  // key=value
+  std::string net;                    // appended to the text of --net
 };
 
 struct KernelTable {

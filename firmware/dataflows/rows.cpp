@@ -23,6 +23,7 @@ struct RowJob {
   Matrix in, second, out;  // second: 0 columns if unused
   uint32_t columns = 0;    // per block; the second operand has the same number, or all of its columns
   Matrix vectors[2];       // gamma and beta; 0 columns if unused
+  Matrix sum;              // of input and second operand, which the operation is of; 0 columns if unused
 };
 
 class Rows {
@@ -43,6 +44,11 @@ class Rows {
     done_ = rt.events(cores_);
     free_ = rt.events(cores_, kRing * loads_);
     stored_ = rt.events(1);
+    if (has_sum()) {
+      summed_ = rt.events(cores_);
+      sum_ready_ = rt.events(cores_);
+      sum_stored_ = rt.events(cores_);
+    }
     if (has_vectors()) vectors_ready_ = rt.events(cores_);
   }
 
@@ -60,7 +66,7 @@ class Rows {
         const uint32_t i = first + core * clusters + rt_.cluster();
         if (i >= blocks) continue;
         tiles == 1 ? block(core, n, i, i, 0) : block(core, n, i, i / tiles, i % tiles);
-        ++stores;
+        stores += has_sum() ? 2 : 1;
       }
     }
     rt_.wait(stored_, stores);
@@ -68,6 +74,7 @@ class Rows {
 
  private:
   bool has_vectors() const { return s_.vectors[0].columns > 0; }
+  bool has_sum() const { return s_.sum.columns > 0; }
 
   // Loaded once for all busy cores of the cluster.
   void load_vectors(uint32_t busy) {
@@ -84,24 +91,36 @@ class Rows {
     const Matrix here = block_.of(slot, rows, columns);
     dispatch(rt_, hal::kBlock);
     load(core, i, part(s_.in, row, rows, column, columns), here);
+    const Matrix second = second_.of(slot, rows, min(columns, s_.second.columns));
+    const Matrix& result = has_sum() ? second : here;
     Command command(s_.opcode, rows);
-    command.operand(0, here).operand(1, here);
+    command.operand(0, here).operand(1, result);
     for (uint32_t w = 0; w < 2; ++w)
       command.words()[offsetof(Descriptor, tail) / sizeof(Command::Word) + w] = s_.tail[w];
     if (loads_ > 1) {
-      const uint32_t wide = min(columns, s_.second.columns);
-      const Matrix second = second_.of(slot, rows, wide);
-      load(core, i, part(s_.second, row, rows, column, wide), second);
-      command.operand(2, second);
+      load(core, i, part(s_.second, row, rows, column, second.columns), second);
+      if (!has_sum()) command.operand(2, second);
     }
+    if (has_sum()) add(core, i, here, second, row);
     for (uint32_t v = 0; v < 2; ++v) {
       if (kept_[v].columns > 0) command.operand(static_cast<int>(2 + v), kept_[v]);
     }
     if (has_vectors() && n == 0) command.after(vectors_ready_.of(core), kept_[1].columns > 0 ? 2 : 1);
-    rt_.vec(core, command.after(ready_.of(core), loads_).then(done_.of(core)).label(0, i));
-    Command store = copy(here, part(s_.out, row, rows, column, columns));
+    has_sum() ? command.after(summed_.of(core)) : command.after(ready_.of(core), loads_);
+    rt_.vec(core, command.then(done_.of(core)).label(0, i));
+    Command store = copy(result, part(s_.out, row, rows, column, columns));
+    if (has_sum()) store.after(sum_stored_.of(core));
     if (s_.opcode != hal::Opcode::kSoftmax) store.deferrable();  // loads are more urgent
     rt_.dma(kStores, store.after(done_.of(core)).then(free_.of(core), loads_).then(stored_).label(0, i));
+  }
+
+  // Adds the second operand to the rows and stores the sums.
+  void add(uint32_t core, uint32_t i, const Matrix& rows, const Matrix& second, uint32_t first) {
+    Command sum(hal::Opcode::kAdd, rows.rows);
+    sum.operand(0, rows).operand(1, rows).operand(2, second);
+    rt_.vec(core, sum.after(ready_.of(core), loads_).then(summed_.of(core)).then(sum_ready_.of(core)).label(0, i));
+    Command store = copy(rows, rows_of(s_.sum, first, rows.rows));
+    rt_.dma(kStores, store.after(sum_ready_.of(core)).then(sum_stored_.of(core)).then(stored_).label(0, i));
   }
 
   void load(uint32_t core, uint32_t i, const Matrix& from, const Matrix& to) {
@@ -116,12 +135,14 @@ class Rows {
   uint32_t nq_, loads_, cores_;
   Buffers block_, second_;
   Matrix kept_[2];
-  Events ready_, done_, free_, stored_, vectors_ready_;
+  Events ready_, done_, free_, stored_, vectors_ready_, summed_, sum_ready_, sum_stored_;
 };
 
 Matrix in_dram(uint64_t address, uint32_t rows, uint32_t columns) {
   return {address, rows, columns, columns * kHalfBytes};
 }
+
+uint64_t bytes_of(const Matrix& m) { return uint64_t{m.rows} * m.stride; }
 
 void run_softmax(Runtime& rt) {
   const auto tiling = rt.parameters<GemmTiling>();
@@ -154,6 +175,9 @@ void run_step(Runtime& rt) {
       s.tail[1] = what.centred;
       s.vectors[0] = in_dram(l.k, 1, l.seq_kv);
       if (what.centred != 0) s.vectors[1] = in_dram(l.v, 1, l.seq_kv);
+      if (what.residual == 0) break;
+      s.second = in_dram(l.q + bytes_of(s.in), l.seq_q, l.seq_kv);
+      s.sum = in_dram(l.p + bytes_of(s.out), l.seq_q, l.seq_kv);
       break;
     case hal::Opcode::kAdd:
       s.second = in_dram(l.k, l.seq_q, l.seq_kv);

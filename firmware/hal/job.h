@@ -169,16 +169,19 @@ struct Stage {
 };
 constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
 // Operation on rows of seq_kv numbers between Layer::q (source) and Layer::p (result). Layer::k holds gamma (and
-// Layer::v beta) for kNorm, the other rows for kAdd, and rows of `emb` cosines and sines for kRotate.
+// Layer::v beta) for kNorm, the other rows for kAdd, and rows of `emb` cosines and sines for kRotate. A norm with
+// residual reads a second tensor behind the source, and writes the sum of both behind the result.
 struct RowStep {
   Opcode opcode;
-  Activation function;   // kActivate only
-  std::uint8_t gated;    // kActivate only: rows are twice as long, and the second half is multiplied
-  std::uint8_t centred;  // kNorm only
+  Activation function;    // kActivate only
+  std::uint8_t gated;     // kActivate only: rows are twice as long, and the second half is multiplied
+  std::uint8_t centred;   // kNorm only
+  std::uint8_t residual;  // kNorm only
+  std::uint8_t reserved[3];
   std::uint32_t epsilon;
 };
 constexpr std::uint64_t kRowStepAddress = kJobAddress + 0x3'01F0;
-static_assert(sizeof(RowStep) == 8, "the same bytes on every processor");
+static_assert(sizeof(RowStep) == 12, "the same bytes on every processor");
 static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress + sizeof(Stage) <= kRowStepAddress &&
                   kRowStepAddress + sizeof(RowStep) <= kScalesAddress,
               "words of the layer do not overlap");

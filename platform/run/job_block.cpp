@@ -22,6 +22,7 @@ constexpr std::uint64_t kAlignment = 4096;
 std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::uint64_t score_bytes(const workload::Workload& w) {
+  if (w.rows() != nullptr) return w.rows()->result_elements() * sizeof(arith::Half);
   const workload::Extents e = w.extents();
   return std::uint64_t{e.batch} * e.heads * e.seq_q * e.seq_kv * sizeof(arith::Half);
 }
@@ -276,6 +277,7 @@ void add_operation(schedule::Job& made, Dram& dram, const workload::RowOperation
   what.opcode = r.opcode;
   what.function = r.function;
   what.gated = r.is_gated ? 1 : 0;
+  what.residual = r.has_residual ? 1 : 0;
   what.centred = r.norm == workload::Norm::kLayerNorm ? 1 : 0;
   std::memcpy(&what.epsilon, &workload::kNormEpsilon, sizeof what.epsilon);
   add_table(made, hal::kRowStepAddress, what, 0);

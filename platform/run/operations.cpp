@@ -90,10 +90,13 @@ GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const
   const bool centred = n.norm == workload::Norm::kLayerNorm;
   const std::vector<double> gamma = wide(t.k.data(), columns), beta = wide(t.v.data(), centred ? columns : 0);
   const auto count = static_cast<double>(columns);
+  const std::size_t all_rows = n.elements();
   Comparison all;
   for (std::size_t i = 0; i < n.rows; ++i) {
     all.begin_row(0, 0, i);
-    const std::vector<double> x = wide(t.q.data() + i * columns, columns);
+    const std::size_t at = i * columns;
+    // The norm is of the stored sums.
+    const std::vector<double> x = wide(n.has_residual ? y.data() + all_rows + at : t.q.data() + at, columns);
     const double mean = centred ? std::accumulate(x.begin(), x.end(), 0.0) / count : 0;
     double squares = 0;
     for (const double value : x) squares += (value - mean) * (value - mean);
@@ -102,8 +105,13 @@ GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const
       const double d = x[j] - mean, expected = d * scale * gamma[j] + (centred ? beta[j] : 0);
       const double added =
           kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
-      all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
+      all.compare(j, expected, rounded(expected, added), y[at + j]);
     }
+  }
+  for (std::size_t at = 0; n.has_residual && at < all_rows; ++at) {
+    if (at % columns == 0) all.begin_row(0, 0, at / columns);
+    const double expected = double{arith::float_from_half(t.q[at])} + arith::float_from_half(t.q[all_rows + at]);
+    all.compare(at % columns, expected, rounded(expected, kUnit * std::abs(expected)), y[all_rows + at]);
   }
   return all.result();
 }
@@ -189,7 +197,7 @@ Operands operands_of(const workload::Workload& w) {
     case hal::Opcode::kSoftmax:
       return {r.rows, r.columns, 0};
     case hal::Opcode::kNorm:
-      return {all, r.columns, r.norm == workload::Norm::kLayerNorm ? r.columns : 0};
+      return {r.result_elements(), r.columns, r.norm == workload::Norm::kLayerNorm ? r.columns : 0};
     case hal::Opcode::kActivate:
       return {(r.is_gated ? 2 : 1) * all, 0, 0};
     case hal::Opcode::kRotate:

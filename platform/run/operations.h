@@ -13,7 +13,8 @@
 
 namespace attnvp::job {
 
-// Elements of the operands in place of Q, K and V. A product: A and B; a norm: rows, gamma and beta; a sum: two
+// Elements of the operands in place of Q, K and V. A product: A and B; a norm: rows (and those of the residual behind
+// them), gamma and beta; a sum: two
 // tensors; a rotary embedding: rows, and their cosines and sines.
 struct Operands {
   std::uint64_t q, k, v;
@@ -26,7 +27,7 @@ bool takes_row_step(const workload::Workload& operation);
 // A softmax has rows of scores as Q.
 Tensors random_operands(const workload::Workload& operation, std::uint64_t seed);
 
-// Address of the input rows, and of the result: [rows, columns].
+// Address of the input rows, and of the result: [rows, columns], with residual [2, rows, columns].
 std::uint64_t operand_address(const workload::Workload& operation, const hal::Layer& layer);
 std::uint64_t result_address(const workload::Workload& operation, const hal::Layer& layer);
 

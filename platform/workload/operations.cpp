@@ -55,6 +55,15 @@ hal::ElementType type_in(const std::string& text, std::size_t comma, const std::
        fmt::format("found {} behind a step; allowed: {}", in_quotes(words.substr(comma + 1)), fmt::join(names, ", ")));
 }
 
+// Parses "residual=1".
+bool flag_in(const std::string& text, const std::string& key, const std::string& words) {
+  for (const char* value : {"0", "1"}) {
+    if (words == fmt::format("{}={}", key, value)) return *value == '1';
+  }
+  fail(option_origin("--net", text),
+       fmt::format("found {} behind a norm; allowed: {}=0, {}=1", in_quotes(words), key, key));
+}
+
 // Names of activations: not gated, gated.
 constexpr const char* kActivations[][2] = {
     {"relu", "reglu"}, {"silu", "swiglu"}, {"gelu", "geglu"}, {"gelu_tanh", "geglu_tanh"}};
@@ -82,7 +91,7 @@ std::vector<RowOperation> row_operations() {
 RowOperation sized(RowOperation r, std::uint32_t rows, std::uint32_t columns) {
   r.rows = rows;
   r.columns = columns;
-  r.name = fmt::format("{}:{}x{}", r.word(), rows, columns);
+  r.name = fmt::format("{}:{}x{}{}", r.word(), rows, columns, r.has_residual ? ",residual=1" : "");
   return r;
 }
 
@@ -109,10 +118,11 @@ Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::E
 
 RowOperation softmax_rows(std::uint32_t rows, std::uint32_t columns) { return sized({}, rows, columns); }
 
-RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns) {
+RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns, bool has_residual) {
   RowOperation r;
   r.opcode = hal::Opcode::kNorm;
   r.norm = norm;
+  r.has_residual = has_residual;
   return sized(std::move(r), rows, columns);
 }
 
@@ -158,10 +168,12 @@ std::optional<std::variant<Gemm, RowOperation>> parse_operation(const std::strin
     }
     return rotate_rows(e[0], e[1], e[2]);
   }
-  for (const RowOperation& r : row_operations()) {
+  for (RowOperation& r : row_operations()) {
     if (kind != r.word()) continue;
-    const auto e = extents(text, numbers, {rows, columns});
-    return sized(r, e[0], e[1]);
+    const std::size_t comma = r.opcode == hal::Opcode::kNorm ? numbers.find(',') : std::string::npos;
+    const auto e = extents(text, numbers.substr(0, comma), {rows, columns});
+    if (comma != std::string::npos) r.has_residual = flag_in(text, "residual", numbers.substr(comma + 1));
+    return sized(std::move(r), e[0], e[1]);
   }
   return std::nullopt;
 }

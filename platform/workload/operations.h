@@ -1,6 +1,7 @@
 // Operations of a layer besides attention: a matrix product, or an operation on rows. Texts of `--net`:
 //   gemm:ROWSxCOLUMNSxDEPTH[,type=TYPE]   C = A B^T, A: rows x depth, B: columns x depth
 //   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
+//   layernorm:...,residual=1, rmsnorm:...,residual=1   of the sum of two tensors, which is a second result
 //   add:...   and the other elementwise operations (firmware/hal/operations.h)
 //   relu:..., silu:..., gelu:..., gelu_tanh:...   an activation
 //   reglu:..., swiglu:..., geglu:..., geglu_tanh:...   of rows of gate and factor, twice as long
@@ -38,14 +39,16 @@ struct RowOperation {
   std::uint32_t rows = 0, columns = 0;
   std::uint32_t head = 1;                             // kRotate: elements of a head
   Norm norm = Norm::kLayerNorm;                       // kNorm
+  bool has_residual = false;                          // kNorm: input and result are two tensors each
   hal::Activation function = hal::Activation::kGelu;  // kActivate
   bool is_gated = false;                              // kActivate: input rows have 2 x columns elements
-  std::uint64_t elements() const { return std::uint64_t{rows} * columns; }  // of the result
+  std::uint64_t elements() const { return std::uint64_t{rows} * columns; }  // of one tensor
+  std::uint64_t result_elements() const { return (has_residual ? 2 : 1) * elements(); }
   bool is_elementwise() const { return hal::is_elementwise(*hal::find(opcode)); }
   std::string word() const;  // "softmax", "swiglu"
 };
 RowOperation softmax_rows(std::uint32_t rows, std::uint32_t columns);
-RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns);
+RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns, bool has_residual = false);
 RowOperation elementwise_rows(hal::Opcode opcode, std::uint32_t rows, std::uint32_t columns);
 RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_t rows, std::uint32_t columns);
 RowOperation rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head);

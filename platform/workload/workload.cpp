@@ -84,7 +84,7 @@ bool Workload::has_softmax() const { return is_attention() ? attention().softmax
 
 std::uint64_t Workload::result_elements() const {
   if (const Gemm* g = gemm()) return std::uint64_t{g->rows} * g->columns;
-  return is_attention() ? attention().output_elements() : rows()->elements();
+  return is_attention() ? attention().output_elements() : rows()->result_elements();
 }
 
 Workload Workload::folded() const {
@@ -108,7 +108,7 @@ std::string Workload::identity() const {
                        attnvp::name_of(g->out()));
   }
   const RowOperation& r = *rows();
-  return fmt::format("{} {}x{}x{}", r.word(), r.rows, r.columns, r.head);
+  return fmt::format("{} {}x{}x{}{}", r.word(), r.rows, r.columns, r.head, r.has_residual ? " residual" : "");
 }
 
 void refuse_scope(const Workload& w) {

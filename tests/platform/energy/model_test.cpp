@@ -44,7 +44,7 @@ TEST(Model, HasThePublishedFiguresAtTheirNodes) {
   EXPECT_GT(between, 0.34);
   EXPECT_LT(between, 1.10);
   EXPECT_LT(cmos.pj("fp16_multiply", 16, 0.6).value, between);  // a lower voltage
-  for (const Provenance& p : cmos.provenance()) {
+  for (const ValueSource& p : cmos.provenance()) {
     EXPECT_LE(p.figure.low, 1) << p.name;
     EXPECT_GE(p.figure.high, 1) << p.name;
     EXPECT_FALSE(p.source.empty()) << p.name;

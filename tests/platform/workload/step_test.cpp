@@ -80,7 +80,7 @@ TEST_P(Steps, AreGoldenOnAnyMachine) {
     const job::RunResult full = run(machine, n, dataflow, true);
     EXPECT_TRUE(full.golden_checked);
     EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
-    EXPECT_EQ(full.output.size(), std::uint64_t{n.extents().seq_q} * n.extents().seq_kv);
+    EXPECT_EQ(full.output.size(), n.rows()->result_elements());
     if (gemm) {
       EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.extents().seq_q} * n.extents().seq_kv * n.extents().emb);
     } else {
@@ -179,7 +179,8 @@ workload::Workload random_rows(Random& r) {
   const std::uint32_t rows = r.from(1, 200), columns = r.from(1, 400);
   switch (r.from(0, 3)) {
     case 0:
-      return workload::norm_rows(r.one_in(2) ? workload::Norm::kLayerNorm : workload::Norm::kRmsNorm, rows, columns);
+      return workload::norm_rows(r.one_in(2) ? workload::Norm::kLayerNorm : workload::Norm::kRmsNorm, rows, columns,
+                                 r.one_in(3));
     case 1:
       return workload::elementwise_rows(hal::Opcode::kAdd, rows, columns);
     case 2:
@@ -229,7 +230,8 @@ INSTANTIATE_TEST_SUITE_P(Random, RowSteps, ::testing::Range(0, 12));
 
 // Golden has to notice one element that is a little off.
 TEST(StepsOfALayer, AreHeldToGoldenElementByElement) {
-  for (const char* text : {"layernorm:5x40", "rmsnorm:5x40", "add:5x40", "gelu:5x40", "swiglu:5x40", "rope:5x40x8"}) {
+  for (const char* text : {"layernorm:5x40", "rmsnorm:5x40", "rmsnorm:5x40,residual=1", "add:5x40", "gelu:5x40",
+                           "swiglu:5x40", "rope:5x40x8"}) {
     const workload::Workload n = workload::load(text);
     const job::Tensors tensors = job::random_tensors(n, 3);
     const MachineConfig machine = config::load_hardware("edge");
