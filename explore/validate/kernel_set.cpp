@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuned_runner.h"
@@ -18,20 +20,81 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string>& operation_kinds() {
-  static const std::vector<std::string> kinds = {"attention", "gemm", "softmax", "norm", "elementwise"};
+  static const std::vector<std::string> kinds = {"attention", "gemm", "gemv", "softmax", "norm", "elementwise"};
   return kinds;
 }
 
 KernelChoice choice_of(const config::Document& document, const YAML::Node& node, const std::string& what) {
-  document.require_keys(node, what, {"dataflow", "set", "net"});
+  document.require_keys(node, what, {"dataflow", "tiling", "rows", "net", "set"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
+  if (node["tiling"]) {
+    if (choice.dataflow.empty()) {
+      config::fail(document.origin(node), fmt::format("'{}.tiling' is of no dataflow; name it beside", what));
+    }
+    choice.tiling = document.scalar(node["tiling"], what + ".tiling");
+  }
+  if (node["rows"]) {
+    const std::string rows = document.scalar(node["rows"], what + ".rows");
+    if (rows != "head" && rows != "group") {
+      config::fail(document.origin(node["rows"]),
+                   fmt::format("key '{}.rows': found '{}'; allowed are head, group", what, rows));
+    }
+    choice.packed = rows == "group";
+  }
+  if (node["net"]) choice.net = job::split_settings(document.scalar(node["net"], what + ".net"), document.origin(node));
   if (const YAML::Node set = node["set"]) {
     document.require_list(set, what + ".set");
     for (const YAML::Node& item : set) choice.settings.push_back(document.scalar(item, what + ".set"));
   }
-  if (node["net"]) choice.net = document.scalar(node["net"], what + ".net");
   return choice;
+}
+
+// Tile sizes of the text, reduced to the extents of the layer.
+job::Tiling tiling_for(const workload::Workload& layer, const KernelChoice& kernel) {
+  if (kernel.tiling.empty()) return {};
+  job::Tiling tiling = job::parse_tiling(kernel.tiling);
+  const workload::Extents e = (kernel.packed ? layer.folded() : layer).extents();
+  for (const auto& [name, most] : {std::pair{"nq", e.seq_q}, {"nkv", e.seq_kv}, {"kd", e.emb}}) {
+    if (tiling.used(name) > most) tiling.set(name, most);
+  }
+  return tiling;
+}
+
+// Settings of an attention layer's text: "B=2,causal=1" gives two; empty for other operations.
+std::vector<config::Setting> settings_of(const std::string& net) {
+  if (operation_kind(net) != "attention" || net.find('=') == std::string::npos) return {};
+  const std::size_t first = net.find(',') < net.find('=') ? net.find(',') + 1 : 0;  // behind a network's name
+  return job::split_settings(std::string_view(net).substr(first), config::option_origin("net", net));
+}
+
+// The value of a label, "aiter" or with conditions on the layer, "aiter,E=64", applies to a row.
+bool applies(const std::string& value, const std::string& label, const std::string& net) {
+  const std::size_t comma = std::min(value.find(','), value.size());
+  if (config::trimmed(std::string_view(value).substr(0, comma)) != label) return false;
+  if (comma == value.size()) return true;
+  const std::vector<config::Setting> all = settings_of(net);
+  const auto conditions =
+      job::split_settings(std::string_view(value).substr(comma + 1), config::option_origin("label", value));
+  return std::all_of(conditions.begin(), conditions.end(), [&](const config::Setting& c) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const config::Setting& s) { return s.path == c.path && s.text == c.text; });
+  });
+}
+
+// The layer's text with settings in place of its own.
+std::string replaced(std::string net, const std::vector<config::Setting>& settings) {
+  for (const config::Setting& s : settings) {
+    std::string all;
+    for (std::size_t start = 0; start <= net.size();) {
+      const std::size_t comma = std::min(net.find(',', start), net.size());
+      const std::string part = net.substr(start, comma - start);
+      if (part.compare(0, s.path.size() + 1, s.path + "=") != 0) all += part + ",";
+      start = comma + 1;
+    }
+    net = all + s.path + "=" + s.text;
+  }
+  return net;
 }
 
 Options with_machine(const Options& options) {
@@ -45,36 +108,58 @@ class KernelSet : public JobSet {
       : JobSet(with_machine(options), ""), options_(options), table_(load_kernel_table(options.hardware)) {}
 
   std::vector<Point> predict(const Row& row) override {
-    const double measured = row.positive("time_us");
-    std::string net = row.text("net"), dataflow = "auto";
-    std::vector<std::string> settings = options_.settings;
-    const auto apply = [&](const KernelChoice& choice) {
-      if (!choice.dataflow.empty()) dataflow = choice.dataflow;
-      settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
-      net += choice.net;
-    };
-    if (const auto kind = table_.kinds.find(operation_kind(net)); kind != table_.kinds.end()) apply(kind->second);
-    for (const auto& [label, values] : table_.labels) {
-      if (!row.has(label)) continue;
-      const auto choice = values.find(row.text(label.c_str()));
-      if (choice != values.end()) apply(choice->second);
-    }
-    if (!options_.dataflow.empty()) dataflow = options_.dataflow;
+    row.positive("time_us");  // reports errors before the run
+    const std::string& net = row.text("net");
     const workload::Workload layer = layer_of(row, net);
-    const MachineConfig machine = config::load_hardware(options_.hardware, settings);
-    const config::EnergyTable energy = config::load_energy(machine.energy);
-    const job::Schedule schedule = dataflow == "auto"
-                                       ? explore::pick_dataflow(machine, layer, {}, energy).best().schedule
-                                       : job::parse_dataflow(dataflow);
-    const job::RunResult result = explore::TunedRunner(machine, energy, false).run(layer, schedule);
-    std::string note = result.schedule.text;
-    if (net != row.text("net")) note += " --net " + net;
-    for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) note += " --set " + settings[i];
-    constexpr double kMicro = 1e6;
-    return {{"", measured, result.seconds() * kMicro, "us", note}};
+    // Alternatives of the operation kind: the first one whose tiles fit into the machine's memories.
+    static const std::vector<KernelChoice> kUnnamed(1);
+    const auto kind = table_.kinds.find(table_.kind_of(net));
+    const std::vector<KernelChoice>& choices = kind != table_.kinds.end() ? kind->second : kUnnamed;
+    for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
+      try {
+        return predict(row, layer, choices[i]);
+      } catch (const job::RunError&) {
+      }
+    }
+    return predict(row, layer, choices.back());
   }
 
  private:
+  std::vector<Point> predict(const Row& row, const workload::Workload& given, const KernelChoice& kernel) const {
+    KernelChoice chosen;
+    std::vector<std::string> settings = options_.settings;
+    std::vector<config::Setting> net;
+    const auto apply = [&](const KernelChoice& choice) {
+      if (!choice.dataflow.empty()) chosen = choice;
+      settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
+      net.insert(net.end(), choice.net.begin(), choice.net.end());
+    };
+    apply(kernel);
+    for (const auto& [label, values] : table_.labels) {
+      if (!row.has(label)) continue;
+      for (const auto& [value, choice] : values) {
+        if (applies(value, row.text(label.c_str()), row.text("net"))) apply(choice);
+      }
+    }
+    if (!options_.dataflow.empty()) chosen = {options_.dataflow, {}, true, {}, {}};
+    const workload::Workload layer = net.empty() ? given : layer_of(row, replaced(row.text("net"), net));
+    const MachineConfig machine = config::load_hardware(options_.hardware, settings);
+    const config::EnergyTable energy = config::load_energy(machine.energy);
+    job::Schedule schedule;
+    if (chosen.dataflow.empty() || chosen.dataflow == "auto") {
+      schedule = explore::pick_dataflow(machine, layer, {}, energy).best().schedule;
+    } else {
+      schedule = job::parse_dataflow(chosen.dataflow);
+      schedule.tiling = tiling_for(layer, chosen);
+    }
+    const job::RunResult result = explore::TunedRunner(machine, energy, false).run(layer, schedule);
+    std::string note = result.schedule.text;
+    for (const config::Setting& s : net) note += fmt::format(" with {}={}", s.path, s.text);
+    for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) note += " --set " + settings[i];
+    constexpr double kMicro = 1e6;
+    return {{"", row.positive("time_us"), result.seconds() * kMicro, "us", note}};
+  }
+
   const Options options_;
   const KernelTable table_;
 };
@@ -94,8 +179,15 @@ KernelTable load_kernel_table(const std::string& hardware) {
   for (const std::string& kind : operation_kinds()) {
     const YAML::Node node = document.root()[kind];
     if (!node) continue;
-    table.kinds[kind] =
-        node.IsScalar() ? KernelChoice{document.scalar(node, kind), {}, {}} : choice_of(document, node, kind);
+    const auto add = [&](const YAML::Node& one) {
+      table.kinds[kind].push_back(one.IsScalar() ? KernelChoice{document.scalar(one, kind), {}, true, {}, {}}
+                                                 : choice_of(document, one, kind));
+    };
+    if (node.IsSequence() && node.size() > 0) {
+      for (const YAML::Node& one : node) add(one);
+    } else {
+      add(node);
+    }
   }
   const YAML::Node labels = document.root()["labels"];
   if (!labels) return table;
@@ -111,8 +203,14 @@ KernelTable load_kernel_table(const std::string& hardware) {
   return table;
 }
 
+std::string KernelTable::kind_of(const std::string& net) const {
+  const std::string kind = operation_kind(net);
+  return kind == "gemv" && kinds.count(kind) == 0 ? "gemm" : kind;
+}
+
 std::string operation_kind(const std::string& net) {
   const std::string word = net.substr(0, net.find(':'));
+  if (net.rfind("gemm:1x", 0) == 0) return "gemv";
   if (word.size() == net.size() || word == "hf") return "attention";
   if (word == "gemm" || word == "softmax") return word;
   return word == "layernorm" || word == "rmsnorm" ? "norm" : "elementwise";

@@ -3,39 +3,46 @@
 // The table beside a machine NAME.yaml, NAME.kernels.yml, names the dataflow of each operation kind, and what a label's
 // value changes:
 //
-//     attention: flash2:grid=blocks
+//     attention: {dataflow: "flash2:grid=blocks", tiling: "nq=128,nkv=64"}
 //     gemm: gemm-panels:kernels=1
 //     norm: {dataflow: rows, set: [dram.l2_warm=1]}
 //     labels:
 //       variant:
 //         no_softmax: {dataflow: chain, set: [vec.lanes=64]}
-//       operator:
-//         layernorm: {net: ",residual=1"}
+//         "no_softmax,E=64": {net: causal=0}
 //
-// Operation kinds are attention, gemm, softmax, norm and elementwise. A kind without entry takes the fastest dataflow.
+// A label's value may have conditions on the layer, as above; all values that apply do so in alphabetical order.
+// Operation kinds are attention, gemm, gemv (a gemm of one row; otherwise as gemm), softmax, norm and elementwise. A
+// kind without entry takes the fastest dataflow. A list under a kind has alternatives: the first one whose tiles fit
+// into the machine's memories applies, as compilers choose tiles.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "platform/run/tiling.h"
+
 namespace attnvp::validate {
 
 struct KernelChoice {
   std::string dataflow;               // empty: not named
+  std::string tiling;                 // text of --tiling, for `dataflow`; a tile larger than a row's layer is reduced
+  bool packed = true;                 // a tile of queries may have rows of all heads of a group (`rows: head`: of one)
+  std::vector<config::Setting> net;   // of the layer, in place of the row's
   std::vector<std::string> settings;  // key=value
-  std::string net;                    // appended to the text of --net
 };
 
 struct KernelTable {
-  std::map<std::string, KernelChoice> kinds;                          // by operation kind
+  std::map<std::string, std::vector<KernelChoice>> kinds;             // by operation kind, alternatives in order
   std::map<std::string, std::map<std::string, KernelChoice>> labels;  // by column and value
+  std::string kind_of(const std::string& net) const;                  // the kind whose entry applies to a text of --net
 };
 
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);
 
-// "attention", "gemm", "softmax", "norm" or "elementwise": the kind of a text of --net.
+// "attention", "gemm", "gemv", "softmax", "norm" or "elementwise": the kind of a text of --net.
 std::string operation_kind(const std::string& net);
 
 }  // namespace attnvp::validate

@@ -189,7 +189,22 @@ const std::vector<Kind>& kinds() {
   return all;
 }
 
-SetResult validate(const std::string& path, const Options& options, const RowProgress& progress) {
+namespace {
+
+// Measured kernels of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
+Options with_machine_of(const std::string& path, Options options) {
+  if (!options.hardware.empty()) return options;
+  const std::string set = fs::path(path).stem().string() + "-";
+  for (const config::CatalogEntry& entry : config::list(config::Folder::kHardware)) {
+    const bool is_of = set.compare(0, entry.name.size() + 1, entry.name + "-") == 0;
+    if (is_of && entry.name.size() > options.hardware.size()) options.hardware = entry.name;
+  }
+  return options;
+}
+
+}  // namespace
+
+SetResult validate(const std::string& path, const Options& given, const RowProgress& progress) {
   SetResult result;
   result.lines = config::read_csv_table(path);
   const Kind& kind = kind_of(result.lines.front());
@@ -197,7 +212,8 @@ SetResult validate(const std::string& path, const Options& options, const RowPro
   result.columns = result.lines.front().cells;
   result.lines.erase(result.lines.begin());
 
-  const std::unique_ptr<DataSet> set = kind.make(options);
+  const bool is_of_machine = kind.name == kernel_kind().name;
+  const std::unique_ptr<DataSet> set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
   result.hardware = set->hardware();
   std::vector<Row> rows;
   for (const config::CsvLine& line : result.lines) rows.emplace_back(result.columns, line, rows.size() + 1);

@@ -45,6 +45,7 @@ TEST(ValidateKernels, KindsFollowTheTextOfNet) {
   EXPECT_EQ(operation_kind("H=2,N=64,E=16"), "attention");
   EXPECT_EQ(operation_kind("hf:model/config.json,N=8"), "attention");
   EXPECT_EQ(operation_kind("gemm:64x64x64,type=bf16"), "gemm");
+  EXPECT_EQ(operation_kind("gemm:1x64x64"), "gemv");
   EXPECT_EQ(operation_kind("softmax:8x8"), "softmax");
   EXPECT_EQ(operation_kind("rmsnorm:8x8"), "norm");
   EXPECT_EQ(operation_kind("layernorm:8x8"), "norm");

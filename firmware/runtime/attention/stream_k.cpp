@@ -335,8 +335,15 @@ Segment StreamK::split(uint32_t worker, uint32_t n) const {
     }
     return {};
   }
-  const uint32_t heads = contexts_.heads() * contexts_.count();
-  for (uint64_t item = worker; item < uint64_t{heads} * splits_; item += workers_) {
+  const uint64_t all = uint64_t{contexts_.heads()} * contexts_.count() * splits_;
+  if (is_shifted()) {
+    const uint64_t item = shifted_item(worker, n);
+    if (item >= all) return {};
+    Segment s = piece(static_cast<uint32_t>(item));
+    s.host = worker;
+    return s;
+  }
+  for (uint64_t item = worker; item < all; item += workers_) {
     Segment s = piece(static_cast<uint32_t>(item));
     if (!s.valid || own++ != n) continue;
     s.host = static_cast<uint32_t>((item - s.part) % workers_);
@@ -369,8 +376,10 @@ void StreamK::report(Runtime& rt) const {
   uint32_t most = most_, high_load = high_load_;
   for (uint32_t w = 0; splits_ > 0 && w < workers_; ++w) {
     uint32_t here = 0;
-    for (uint32_t i = w; dealt_ == 0 && i < contexts_.heads() * contexts_.count() * splits_; i += workers_) {
-      here += piece(i).tiles;
+    const uint32_t all = contexts_.heads() * contexts_.count() * splits_;
+    for (uint32_t i = w, n = 0; dealt_ == 0 && n * workers_ < all; i += workers_, ++n) {
+      const uint64_t item = is_shifted() ? shifted_item(w, n) : i;
+      if (item < all) here += piece(static_cast<uint32_t>(item)).tiles;
     }
     for (uint32_t i = 0; i < dealt_; ++i) here += worker_of_item_[i] == w ? piece(i).tiles : 0;
     if (here > most) high_load = 0;

@@ -94,7 +94,8 @@ extern const Statistic kPartitionStatistics[];
 class StreamK {
  public:
   // splits = 0: stream-K; otherwise pieces per context. `waves`: each piece goes to the worker that is done first, in
-  // the order of a GPU's grid; otherwise round-robin.
+  // the order of a GPU's grid; otherwise round-robin. Above kMostDealt whole contexts in waves: round-robin, shifted by
+  // one worker from wave to wave, so that no worker has the same row block of every head.
   StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves = false);
 
 #if ATTNVP_HETEROGENEOUS_CORES
@@ -124,6 +125,8 @@ class StreamK {
   Segment streamed(uint32_t worker, uint32_t n) const;
   Segment by_head(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
+  bool is_shifted() const { return waves_ && splits_ == 1 && dealt_ == 0; }
+  uint64_t shifted_item(uint32_t worker, uint32_t n) const { return uint64_t{n} * workers_ + (worker + n) % workers_; }
   Segment piece(uint32_t item) const;  // split: index over all pieces; invalid if a shorter context has fewer pieces
 
   // In waves: worker of each item, in the order of assignment.

@@ -338,10 +338,8 @@ TEST_F(Hardware, RefusesBadBases) {
   EXPECT_EQ(refusal("base: ./my.yaml\n"), "my.yaml:1: key 'base': the bases form a cycle: my.yaml -> my.yaml");
   EXPECT_EQ(refusal("base: ./none.yaml\n"), "my.yaml:1: key 'base': none.yaml: no such file");
   EXPECT_EQ(refusal("base: edge\nbase: edge\n"), "my.yaml:2: key 'base' is given twice, first in line 1");
-  EXPECT_NE(
-      refusal("base: egde\n")
-          .find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, big-little, cluster3, davinci, edge, "),
-      std::string::npos);
+  EXPECT_NE(refusal("base: egde\n").find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, ascend-910b, "),
+            std::string::npos);
 }
 
 TEST_F(Hardware, RefusesFilesThatCannotBeRead) {
