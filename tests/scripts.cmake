@@ -32,6 +32,7 @@ attnvp_script(SweepKilledOften sweep_stopped_test.sh TIMEOUT 900 LABEL long ARGU
 attnvp_script(FuzzRegress fuzz/regress.sh TIMEOUT 600) # inputs that were findings once, and a few new ones
 attnvp_script(Valgrind sanitizers/valgrind.sh TIMEOUT 1800 LABEL long) # where it is installed
 attnvp_script(Plugin plugin_test.sh TIMEOUT 300)
+attnvp_script(Serve serve_test.py TIMEOUT 600) # without a browser
 attnvp_script(Validate validate_test.sh TIMEOUT 300)
 attnvp_script(SweepUnderSlurm slurm_test.sh TIMEOUT 900 LABEL long)
 
@@ -49,3 +50,4 @@ set_tests_properties(Install PROPERTIES COST 80)
 attnvp_script(Traces trace_test.sh TIMEOUT 300)
 attnvp_script(Look look_test.sh TIMEOUT 600 LABEL long)
 attnvp_script(Pages pages_test.sh TIMEOUT 600 LABEL long)
+attnvp_script(ServePage serve_page_test.py TIMEOUT 900 LABEL long)

@@ -33,6 +33,7 @@
 #include "platform/report/report.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
+#include "platform/trace/critical_path.h"
 
 namespace attnvp::cli {
 
@@ -46,6 +47,7 @@ struct RunArguments : JobArguments {
   std::string q, k, v, out;  // .npy files
   bool no_advice = false;
   bool check = false;                   // run the schedule checker
+  bool critical_path = false;           // add the longest chain of commands and waits
   std::optional<std::uint64_t> jitter;  // seed of random delays
   std::string action_counts;            // file in Accelergy's format
   std::string clusters;                 // clusters of the job; empty: all
@@ -169,6 +171,8 @@ int run(const RunArguments& a) {
   job::Runner runner(p.machine, p.energy, p.full);
   Context& context = runner.platform().context();
   if (a.jitter) context.jitter = std::make_unique<Jitter>(*a.jitter, context.clock.period_fs());
+  CommandTrace commands;
+  if (a.critical_path && options.trace == nullptr) context.command_trace = &commands;
   std::optional<RunCheck> check;
   if (a.check) check.emplace(runner, p.network, schedule);
   job::RunResult result;
@@ -189,6 +193,17 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
+  std::string path_text;
+  nlohmann::ordered_json path_json;
+  if (a.critical_path) {
+    constexpr std::size_t kMostSteps = 20;
+    const CommandTrace& trace_of_run = options.trace == nullptr ? commands : options.trace->commands();
+    const trace::CriticalPath path =
+        trace::critical_path(trace_of_run, context.signallers, 0, result.cycles, result.cycles);
+    path_text = trace::to_text(path, trace_of_run, kMostSteps);
+    path_json = trace::to_json(path, trace_of_run, kMostSteps);
+    context.command_trace = nullptr;
+  }
   schedule::check::Report findings;
   if (check) {
     findings = check->examine();
@@ -207,9 +222,10 @@ int run(const RunArguments& a) {
     parts.beaten.push_back({c.schedule.text, c.cycles, c.is_whole ? static_cast<std::uint64_t>(c.cycles) : 0});
   }
   std::string json = report::to_json(result, p.machine.name, parts);
-  if (check) {
+  if (check || a.critical_path) {
     auto whole = nlohmann::ordered_json::parse(json);
-    whole["check"] = findings_json(findings, kMostFindings);
+    if (check) whole["check"] = findings_json(findings, kMostFindings);
+    if (a.critical_path) whole["critical_path"] = path_json;
     json = report::json_text(whole);
   }
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result), files::Form::kHash);
@@ -223,6 +239,7 @@ int run(const RunArguments& a) {
   const std::string table = report::to_text(result, p.machine.name) +
                             (picked.candidates.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
                             (a.energy_range ? "\n" + report::energy_range_text(result) : "") +
+                            (a.critical_path ? "\n" + path_text : "") +
                             (check ? "\ncheck: " + findings_text(findings, kMostFindings) : "");
   print(a.json == "-" ? json : table);
   return std::max(exit_status(result), findings.findings.empty() ? 0 : 1);
@@ -256,6 +273,8 @@ void add_run(CLI::App& app, int& status) {
                           "random extra delays of that seed wherever hardware may take longer; they must not change "
                           "the output")
               ->check(whole_number()),
+          command.add_flag("--critical-path", a->critical_path,
+                           "add the longest chain of commands and waits, see `attnvp explain`"),
           add_output(command, "--action-counts", a->action_counts, "write action counts in Accelergy's form (YAML)"),
           add_energy_range(command, *a),
       });

@@ -58,7 +58,7 @@ function draw(id, config, label) {
 function bars(id, label, categories, series, options) {
   const {stacked = false, log = false, show, tick = show, top, horizontal = false, title} = options;
   const value = {stacked, max: top, title: {display: true, text: title}, type: log ? 'logarithmic' : 'linear', ticks: {maxRotation: 0, callback: v => log && !decade(v) ? null : tick(v)}};
-  const category = {stacked, grid: {display: false}};
+  const category = {stacked, grid: {display: false}, ticks: horizontal ? {autoSkip: false} : {}};
   draw(id, {
     type: 'bar',
     data: {labels: categories, datasets: series.map((s, i) => ({label: s.label, data: s.values, backgroundColor: s.colour || palette(i), maxBarThickness: 48}))},

@@ -150,6 +150,11 @@ void label(std::vector<ordered_json>& runs) {
 
 }  // namespace
 
+void prepare_for_page(ordered_json& run) {
+  if (run.contains("machine")) run["macs"] = macs_of(run);
+  for (const char* key : {"counters", "simulation"}) run.erase(key);  // long, and simulator statistics
+}
+
 std::vector<ordered_json> page_runs(const std::string& path) {
   ordered_json file = read_json(path);
   std::vector<ordered_json> runs;
@@ -160,8 +165,7 @@ std::vector<ordered_json> page_runs(const std::string& path) {
   }
   for (ordered_json& run : runs) {
     check_run(path, run);
-    if (run.contains("machine")) run["macs"] = macs_of(run);
-    for (const char* key : {"counters", "simulation"}) run.erase(key);  // long, and simulator statistics
+    prepare_for_page(run);
     if (!run.contains("timeline") || !run["timeline"].is_string()) continue;
     const fs::path timeline = fs::path(path).parent_path() / run["timeline"].get<std::string>();
     run.erase("timeline");
@@ -178,6 +182,7 @@ std::string page(std::vector<ordered_json> runs) {
                                        {"DATA", data},
                                        {"CHART", page_files::chart},
                                        {"COMMON", page_files::common},
+                                       {"PLOTS", page_files::plots},
                                        {"GANTT", page_files::gantt},
                                        {"SCRIPT", page_files::script}});
 }

@@ -13,6 +13,9 @@ namespace attnvp::report {
 // that it names, relative to the file. Throws config::ConfigError for other files.
 std::vector<nlohmann::ordered_json> page_runs(const std::string& path);
 
+// Adds the sums that the page needs to a run's JSON, and removes long members that it does not show.
+void prepare_for_page(nlohmann::ordered_json& run);
+
 // Labels the runs by their differences and generates the page.
 std::string page(std::vector<nlohmann::ordered_json> runs);
 
@@ -22,6 +25,7 @@ namespace attnvp::report::page_files {
 
 // Files of report pages, embedded by the build (cmake/embed.cmake).
 extern const std::string_view css, common, chart;  // for every page: style, common script, chart library
+extern const std::string_view plots;               // for pages of runs: time and roofline
 extern const std::string_view html, gantt, script;
 
 }  // namespace attnvp::report::page_files
