@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "firmware/hal/element_types.h"
 #include "models/memory/banked_dram/config.h"
+#include "models/memory/config.h"
 
 namespace attnvp::explore {
 
@@ -15,6 +17,8 @@ using workload::RowOperation;
 
 // Minimum per core, in array rows or columns, for attention and for products (which are tiled in both dimensions).
 constexpr std::uint32_t kFewestBlocks = 4, kFewestOfProduct = 16;
+// Fewer clusters are used if the events that remain are at most the wanted number divided by this.
+constexpr double kEnoughOfProduct = 0.25;
 
 bool is_uniform(const Attention& n) {
   return !n.ragged() && n.requests.empty() && n.page == 0 && !n.mask.by_key() && n.bias != workload::Bias::kTensor;
@@ -127,6 +131,38 @@ std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, dou
   return s.work_all >= 4 ? std::optional<Sample>(s) : std::nullopt;
 }
 
+// Fewer clusters with their share of the columns and of the bandwidth: every cluster has as many blocks as in the whole
+// product, also in the last round of an uneven distribution. The memory needs as long as for the whole product's
+// operands.
+std::optional<Sample> product_on_fewer_clusters(const MachineConfig& m, const Gemm& g, double share) {
+  const bool is_cached = m.dram.policy == "cached";
+  if (m.interconnect.kind != "ideal" || m.has_l2() || (!is_cached && m.dram.policy != "fixed")) return std::nullopt;
+  std::uint32_t parts = 1;
+  for (std::uint32_t d = 2; d <= m.clusters && parts * share < 1; ++d) {
+    if (m.clusters % d == 0 && g.columns % (d * m.mac.columns) == 0) parts = d;
+  }
+  if (parts * share < kEnoughOfProduct) return std::nullopt;
+  Sample s;
+  s.machine = m;
+  s.machine.clusters /= parts;
+  Gemm some = g;
+  some.columns /= parts;
+  double part = 1.0 / parts;
+  if (is_cached) {
+    const double a = 1.0 * g.rows * g.depth, others = 1.0 * g.columns * (g.rows + g.depth);
+    auto& cache = s.machine.own<CacheConfig>();
+    const double bytes_of_a = a * hal::element_bytes(g.type), bytes = static_cast<double>(cache.size_bytes);
+    cache.bytes_per_second /= parts;
+    cache.size_bytes =
+        static_cast<std::uint64_t>(bytes > bytes_of_a ? bytes_of_a + (bytes - bytes_of_a) / parts : bytes / parts);
+    part = (a + others / parts) / (a + others);
+  }
+  s.machine.dram.bytes_per_second *= part;
+  s.small = s.large = some;
+  s.work_small = 0, s.work_large = s.work_all = 1;
+  return s;
+}
+
 // Extent for about the wanted number of events; 0 if it is too short to be reduced.
 std::uint32_t reduced(std::uint32_t extent, double share, std::uint32_t array, std::uint32_t cores) {
   const std::uint32_t least = kFewestBlocks * array * cores;
@@ -213,7 +249,8 @@ std::optional<Sample> sample_of(const MachineConfig& machine, const workload::Wo
   if (here <= steps) return std::nullopt;
   const double share = static_cast<double>(steps) / static_cast<double>(here);
   if (const Gemm* g = w.gemm()) {
-    const std::optional<Sample> s = smaller_product(machine, *g, share, 2 * kFewestOfProduct);
+    std::optional<Sample> s = product_on_fewer_clusters(machine, *g, share);
+    if (!s) s = smaller_product(machine, *g, share, 2 * kFewestOfProduct);
     return s ? s : smaller_product(machine, *g, share, kFewestOfProduct);
   }
   if (const RowOperation* r = w.rows()) return fewer_rows(machine, *r, share);

@@ -62,6 +62,7 @@ std::string plots(const SetResult& result) {
 namespace {
 
 constexpr std::size_t kWorstShown = 10;
+constexpr std::size_t kPageWidth = 100;  // characters of a line in documents
 constexpr double kSteps[] = {0.05, 0.10, 0.25};
 
 std::string signed_percent(double share) { return fmt::format("{:+.1f}%", 100 * share); }
@@ -131,7 +132,7 @@ std::vector<PointGroup> groups_of(const SetResult& r) {
   constexpr std::size_t kMostValues = 12;  // a column of more is no label
   std::vector<PointGroup> all;
   const auto column = std::find(r.columns.begin(), r.columns.end(), "net");
-  if (r.set != "kernels" || column == r.columns.end()) return all;
+  if (r.kind != "kernels" || column == r.columns.end()) return all;
   const auto add = [&](const std::string& by, const auto& value_of) {
     std::map<std::string, std::vector<Point>> groups;
     for (std::size_t i = 0; i < r.points.size(); ++i) groups[value_of(i)].push_back(r.points[i]);
@@ -157,7 +158,7 @@ std::vector<PointGroup> groups_of(const SetResult& r) {
   return all;
 }
 
-std::string groups_text(const SetResult& r) {
+std::string groups_text(const SetResult& r, std::size_t line_width) {
   const std::vector<PointGroup> groups = groups_of(r);
   if (groups.empty()) return {};
   report::Table table;
@@ -169,7 +170,7 @@ std::string groups_text(const SetResult& r) {
     table.row({text::printable(g.by), text::printable(g.value), fmt::format("{}", g.points.size()),
                report::percent(e.mape), signed_percent(e.bias), report::percent(e.worst)});
   }
-  return "\n" + table.text(text::line_width());
+  return "\n" + table.text(line_width);
 }
 
 }  // namespace
@@ -177,7 +178,8 @@ std::string groups_text(const SetResult& r) {
 std::string to_text(const SetResult& r) {
   std::vector<std::size_t> worst = worst_first(r);
   worst.resize(std::min(worst.size(), kWorstShown));
-  return errors_text(r) + groups_text(r) + "\nworst rows\n" + table_of(r, worst).text(text::line_width());
+  return errors_text(r) + groups_text(r, text::line_width()) + "\nworst rows\n" +
+         table_of(r, worst).text(text::line_width());
 }
 
 namespace {
@@ -238,19 +240,21 @@ std::string summary(const std::vector<SetResult>& results, std::size_t line_widt
 }
 
 std::string to_markdown(const std::vector<SetResult>& results) {
-  std::string out =
-      "# Predictions beside measurements\n\nWritten by `attnvp validate --markdown docs/results/validation.md`. An "
-      "error is "
-      "predicted / measured - 1; the mean is of magnitudes, the bias of errors. What of a machine is calibrated says "
-      "its file, `attnvp describe MACHINE`.\n\n```\n" +
-      summary(results) + "```\n";
+  std::string out = "# Predictions beside measurements\n\n" +
+                    report::paragraph(
+                        "Written by `attnvp validate --markdown docs/results/validation.md`. An error is predicted / "
+                        "measured - 1; the mean is of magnitudes, the bias of errors. `attnvp describe MACHINE` shows "
+                        "the calibrated values of a machine.",
+                        kPageWidth) +
+                    "\n```\n" + summary(results, kPageWidth) + "```\n";
   for (const SetResult& r : results) {
-    const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.set; });
+    const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.kind; });
     std::vector<std::size_t> worst = worst_first(r);
     worst.resize(std::min(worst.size(), kWorstShown));
-    out += fmt::format("\n## {}\n\n{}, on `{}`.", kind.name, kind.description, r.hardware);
-    if (!kind.limits.empty()) out += " " + kind.limits;
-    out += fmt::format("\n\n```\n{}\nworst rows\n{}```\n", errors_text(r), table_of(r, worst).text());
+    std::string lead = fmt::format("{}, on `{}`.", kind.description, r.hardware);
+    if (!kind.limits.empty()) lead += " " + kind.limits;
+    out += fmt::format("\n## {}\n\n{}\n```\n{}{}\nworst rows\n{}```\n", r.set, report::paragraph(lead, kPageWidth),
+                       errors_text(r), groups_text(r, kPageWidth), table_of(r, worst).text(kPageWidth));
   }
   return out;
 }

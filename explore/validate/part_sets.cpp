@@ -72,7 +72,7 @@ TrafficConfig traffic_of(const Row& row, const BankedConfig& part) {
 
 class DramCurves : public DataSet {
  public:
-  std::string hardware() const override { return "the part of each row, one channel"; }
+  std::string hardware() const override { return "the part of each row"; }
   std::vector<Point> predict(const Row& row) override {
     const BankedConfig part = part_of(row);
     const TrafficConfig traffic = traffic_of(row, part);

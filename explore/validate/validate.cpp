@@ -208,11 +208,12 @@ SetResult validate(const std::string& path, const Options& given, const RowProgr
   SetResult result;
   result.lines = config::read_csv_table(path);
   const Kind& kind = kind_of(result.lines.front());
-  result.set = kind.name;
+  result.kind = kind.name;
   result.columns = result.lines.front().cells;
   result.lines.erase(result.lines.begin());
 
   const bool is_of_machine = kind.name == kernel_kind().name;
+  result.set = is_of_machine ? fs::path(path).stem().string() : kind.name;
   const std::unique_ptr<DataSet> set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
   result.hardware = set->hardware();
   std::vector<Row> rows;

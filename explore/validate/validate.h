@@ -34,7 +34,9 @@ std::optional<double> correlation_within(const std::vector<std::string>& groups,
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
 struct SetResult {
-  std::string set, hardware;
+  std::string kind;  // name of the file's kind
+  std::string set;   // the kind's name; for measured kernels, the file's
+  std::string hardware;
   std::vector<std::string> columns;
   std::vector<config::CsvLine> lines;
   std::vector<std::uint64_t> rows;  // row of each point, counted from 1: lines[0] is row 1

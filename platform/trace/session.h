@@ -89,7 +89,7 @@ class Session {
   void mark(const std::vector<Mark>& marks);  // adds marks to the recorded commands
 
   const CommandTrace& commands() const { return *command_trace_; }  // of the recorded run
-  bool recorded() const { return recorded_; }                 // there is something to write
+  bool recorded() const { return recorded_; }                       // there is something to write
   std::string vcd() const { return vcd_->text(); }
   std::string names() const;  // GTKWave's translate filter
   // Views for GTKWave and Surfer; arguments are names of files beside them.
