@@ -287,8 +287,14 @@ void Decode::step(uint32_t core) {
 
   lane.waiting[lane.waiting_count++] = s;
   advance(core, at);
-  const uint32_t left = at.segment.valid && !(blocks() && s.last) ? plan_.lag : 0;
-  while (rt_.ok() && lane.waiting_count > left) {
+  lane.may_wait = at.segment.valid && !(blocks() && s.last) ? plan_.lag : 0;
+  if (plan_.share == 1) finish(core);
+}
+
+// Issues the second halves of all waiting tiles but those that may wait for later tiles.
+void Decode::finish(uint32_t core) {
+  WorkerState& lane = lane_[core];
+  while (rt_.ok() && lane.waiting_count > lane.may_wait) {
     second_half(core, lane.waiting[0]);
     --lane.waiting_count;
     for (uint32_t i = 0; i < lane.waiting_count; ++i) lane.waiting[i] = lane.waiting[i + 1];
@@ -438,6 +444,8 @@ void Decode::run() {
       step(c);
       any = true;
     }
+    // Workers that share a core: the product of one worker's tile runs during the softmax of another's.
+    for (uint32_t c = 0; rt_.ok() && plan_.share > 1 && c < cores; ++c) finish(c);
 #if ATTNVP_HETEROGENEOUS_CORES
     ++turn;
 #endif

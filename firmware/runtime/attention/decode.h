@@ -67,6 +67,7 @@ class Decode {
     static constexpr uint32_t kMaxLag = 2;
     TileStep waiting[kMaxLag + 1];
     uint32_t waiting_count = 0;
+    uint32_t may_wait = 0;      // of these, for later tiles
     uint32_t pieces = 0;        // slots taken, including merges
     uint32_t parts_merged = 0;  // partial results merged into other workers' heads
     // Resident tiles: 1 + their head, bit set of the tiles present, number of tiles loaded.
@@ -85,6 +86,7 @@ class Decode {
   void load_one(uint32_t core);
   uint32_t padded_keys(const TileStep& s) const;
   void step(uint32_t core);
+  void finish(uint32_t core);
   void change_head(uint32_t core, uint32_t head);
   void second_half(uint32_t core, const TileStep& s);
   void end_piece(uint32_t core, const TileStep& s);
