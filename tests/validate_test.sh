@@ -33,13 +33,13 @@ holds '.rows[1].note == "gemm --set mac.rows=8"' "$in/kernels.json"
 printf 'net,time_us\n"H=1,N=32,E=16",2\n' >"$in/attention.csv"
 done_well validate --data "$in/attention.csv" --hw "$in/mine.yaml" --dataflow mas --json "$in/kernels.json"
 holds '.rows[0].note == "mas --set vec.lanes=32"' "$in/kernels.json"
-# Tile sizes, reduced to the layer; alternatives, of which the first that fits applies; conditions on the layer.
-printf 'net,time_us,variant\n"H=4,HKV=2,N=32,E=16,causal=1",2,plain\n"H=4,HKV=2,N=32,E=16",2,plain\n' >"$in/tiles.csv"
+# Tile sizes, reduced to the layer; alternatives, of which the first that fits applies; settings of the layer.
+printf 'net,time_us,variant\n"H=4,HKV=2,N=32,E=16,causal=1",2,masked\n"H=4,HKV=2,N=32,E=16",2,plain\n' >"$in/tiles.csv"
 printf 'gemm:64x64x64,1,other\ngemm:2048x2048x1024,1,other\ngemm:1x64x64,1,other\n' >>"$in/tiles.csv"
 {
   printf 'attention: {dataflow: flash2, tiling: "nq=4096,nkv=16", rows: head}\ngemv: gemm-panels\n'
   printf 'gemm:\n  - {dataflow: gemm, tiling: "nq=4096,nkv=4096,kd=4096"}\n  - gemm-panels\n'
-  printf 'labels:\n  variant:\n    plain,causal=1: {net: causal=0}\n'
+  printf 'labels:\n  variant:\n    masked: {net: causal=0}\n'
 } >"$in/mine.kernels.yml"
 done_well validate --data "$in/tiles.csv" --hw "$in/mine.yaml" --json "$in/tiles.json"
 holds '[.rows[].note] == ["flash2 with causal=0", "flash2", "gemm", "gemm-panels", "gemm-panels"]' "$in/tiles.json"

@@ -61,27 +61,6 @@ job::Tiling tiling_for(const workload::Workload& layer, const KernelChoice& kern
   return tiling;
 }
 
-// Settings of an attention layer's text: "B=2,causal=1" gives two; empty for other operations.
-std::vector<config::Setting> settings_of(const std::string& net) {
-  if (operation_kind(net) != "attention" || net.find('=') == std::string::npos) return {};
-  const std::size_t first = net.find(',') < net.find('=') ? net.find(',') + 1 : 0;  // behind a network's name
-  return job::split_settings(std::string_view(net).substr(first), config::option_origin("net", net));
-}
-
-// The value of a label, "aiter" or with conditions on the layer, "aiter,E=64", applies to a row.
-bool applies(const std::string& value, const std::string& label, const std::string& net) {
-  const std::size_t comma = std::min(value.find(','), value.size());
-  if (config::trimmed(std::string_view(value).substr(0, comma)) != label) return false;
-  if (comma == value.size()) return true;
-  const std::vector<config::Setting> all = settings_of(net);
-  const auto conditions =
-      job::split_settings(std::string_view(value).substr(comma + 1), config::option_origin("label", value));
-  return std::all_of(conditions.begin(), conditions.end(), [&](const config::Setting& c) {
-    return std::any_of(all.begin(), all.end(),
-                       [&](const config::Setting& s) { return s.path == c.path && s.text == c.text; });
-  });
-}
-
 // The layer's text with settings in place of its own.
 std::string replaced(std::string net, const std::vector<config::Setting>& settings) {
   for (const config::Setting& s : settings) {
@@ -137,9 +116,8 @@ class KernelSet : public JobSet {
     apply(kernel);
     for (const auto& [label, values] : table_.labels) {
       if (!row.has(label)) continue;
-      for (const auto& [value, choice] : values) {
-        if (applies(value, row.text(label.c_str()), row.text("net"))) apply(choice);
-      }
+      const auto choice = values.find(row.text(label.c_str()));
+      if (choice != values.end()) apply(choice->second);
     }
     if (!options_.dataflow.empty()) chosen = {options_.dataflow, {}, true, {}, {}};
     const workload::Workload layer = net.empty() ? given : layer_of(row, replaced(row.text("net"), net));

@@ -9,9 +9,7 @@
 //     labels:
 //       variant:
 //         no_softmax: {dataflow: chain, set: [vec.lanes=64]}
-//         "no_softmax,E=64": {net: causal=0}
 //
-// A label's value may have conditions on the layer, as above; all values that apply do so in alphabetical order.
 // Operation kinds are attention, gemm, gemv (a gemm of one row; otherwise as gemm), softmax, norm and elementwise. A
 // kind without entry takes the fastest dataflow. A list under a kind has alternatives: the first one whose tiles fit
 // into the machine's memories applies, as compilers choose tiles.
