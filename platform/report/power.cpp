@@ -50,6 +50,7 @@ void add_energy_range(nlohmann::ordered_json& document, const job::RunResult& r)
   };
   add("total", "");
   for (const std::string& part : r.energy_parts()) add(part, part);
+  document["area_range_mm2"] = {{"low", r.floorplan.low_mm2}, {"high", r.floorplan.high_mm2}};
 }
 
 std::string power_text(const job::RunResult& r) {
@@ -102,7 +103,9 @@ std::string energy_range_text(const job::RunResult& r) {
   row("total", "", r.total_energy_pj());
   const Range all = range_of(r, "");
   const auto watts = [&](double pj) { return with_prefix(pj * 1e-12 / r.seconds(), "W"); };
-  return table.text(text::line_width()) + fmt::format("{:<13}{} to {}\n", "power", watts(all.low), watts(all.high));
+  return table.text(text::line_width()) + fmt::format("{:<13}{} to {}\n{:<13}{:.3g} mm2 to {:.3g} mm2\n", "power",
+                                                      watts(all.low), watts(all.high), "area", r.floorplan.low_mm2,
+                                                      r.floorplan.high_mm2);
 }
 
 Order energy_order(const job::RunResult& a, const job::RunResult& b) {

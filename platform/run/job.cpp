@@ -77,6 +77,9 @@ Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& 
     }
   }
   plan.spare_mm2 = model.spare_mm2();
+  const energy::Figure area = model.area_range();
+  plan.low_mm2 = area.value * area.low;
+  plan.high_mm2 = area.value * area.high;
   return plan;
 }
 

@@ -59,6 +59,7 @@ struct Worker {
 struct Floorplan {
   std::vector<std::pair<std::string, double>> parts;  // area of all modules of a name, in mm2
   double spare_mm2 = 0;                               // between modules
+  double low_mm2 = 0, high_mm2 = 0;                   // range of the total
   double total_mm2() const;
 };
 

@@ -4,7 +4,7 @@ const measures = [
   {words: 'Time', of: r => r.seconds, show: v => prefixed(v, 's')},
   {words: 'Energy', of: r => r.energy_pj.total * 1e-12, show: v => prefixed(v, 'J'), range: r => r.energy_range_pj && [r.energy_range_pj.low.total * 1e-12, r.energy_range_pj.high.total * 1e-12]},
   {words: 'Power', of: r => r.power_w.total, show: v => prefixed(v, 'W'), range: r => r.energy_range_pj && [r.energy_range_pj.low.total * 1e-12 / r.seconds, r.energy_range_pj.high.total * 1e-12 / r.seconds]},
-  {words: 'Area', of: r => r.area_mm2.total, show: v => `${v.toPrecision(3)} mm2`},
+  {words: 'Area', of: r => r.area_mm2.total, show: v => `${v.toPrecision(3)} mm2`, range: r => r.area_range_mm2 && [r.area_range_mm2.low, r.area_range_mm2.high]},
 ];
 const rate = {words: 'Tokens a second', of: r => r.tokens_per_second ?? r.model?.tokens_per_second, show: v => v.toPrecision(4), most: true};
 const traffic = {words: 'DRAM traffic', of: r => r.dram ? r.dram.read_bytes + r.dram.write_bytes : r.dram_bytes, show: v => prefixed(v, 'B')};

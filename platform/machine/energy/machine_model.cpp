@@ -176,6 +176,11 @@ void MachineModel::lay_out() {
 
 double MachineModel::spare_mm2() const { return area_mm2_ * (1 - technology_.factor("utilization").value); }
 
+Figure MachineModel::area_range() const {
+  const Figure covered = technology_.factor("utilization");
+  return {area_mm2_, 1 / covered.high, 1 / covered.low};
+}
+
 // Average distance: half the side of the square that contains both ends.
 Figure MachineModel::words_over(double side_mm2) const { return pj("wire") * (kWordBits * std::sqrt(side_mm2) / 2); }
 

@@ -37,7 +37,8 @@ class MachineModel {
   const std::vector<Part>& parts() const { return parts_; }
   // Parts and the space between them.
   double area_mm2() const { return area_mm2_; }
-  double spare_mm2() const;  // between the parts
+  double spare_mm2() const;   // between the parts
+  Figure area_range() const;  // in mm2, by the range of the share that parts cover
   // Sets the energy of every action, leakage, clock and DRAM background; modules of cores: those of core `core`.
   void fill(config::EnergyTable& table, std::uint32_t core = 0) const;
 

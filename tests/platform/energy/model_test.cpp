@@ -97,6 +97,10 @@ TEST(Model, AreaFollowsTheMachine) {
   const MachineModel model(plain, Technology::cmos());
   for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
+  // Parts cover 60% to 86% of the floorplan (configs/energy/cmos.yaml: 0.75, factors 0.8 and 1.15).
+  const Figure range = model.area_range();
+  EXPECT_NEAR(range.value * range.low, parts / (0.75 * 1.15), 1e-9);
+  EXPECT_NEAR(range.value * range.high, parts / (0.75 * 0.8), 1e-9);
 }
 
 TEST(Model, AreaOfHeterogeneousCoresIsTheirSum) {
