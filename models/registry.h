@@ -1,4 +1,4 @@
-// Registry of the kinds of modules. A kind fills one slot of a machine (place.h); the key of the slot names the kind. A
+// Registry of the kinds of modules. A kind fills one slot of a machine (slot.h); the key of the slot names the kind. A
 // kind registers itself in its own source file:
 //
 //   const bool kRegistered = add_kind<Memory>({"dram", "paged", "has rows that are opened", {"attnvp.dram"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/sim/trace/operation.h"
+#include "platform/report/page/page.h"
 #include "platform/trace/waits.h"
 
 namespace attnvp::explore {
@@ -22,21 +23,6 @@ struct Span {
   std::uint64_t from = 0, to = 0;
   bool is_empty() const { return from >= to; }
   bool overlaps(const Span& other) const { return from < other.to && other.from < to; }
-};
-
-// Numbers of texts in order of appearance.
-class TextTable {
- public:
-  std::size_t of(const std::string& text) {
-    const auto [known, is_new] = numbers_.emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return known->second;
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::map<std::string, std::size_t> numbers_;
-  std::vector<std::string> texts_;
 };
 
 // Times in which commands work. A DMA channel has several outstanding: the next one's time begins when this one ends.
@@ -103,7 +89,7 @@ ordered_json gantt_json(const CommandTrace& trace, const SignallingDescriptors& 
   tracks.erase(std::unique(tracks.begin(), tracks.end()), tracks.end());
 
   const std::map<std::size_t, std::string> reasons = trace::wait_reasons(trace, signallers);
-  TextTable operations, causes;
+  report::TextTable operations, causes;
   ordered_json slices = ordered_json::array(), waits = ordered_json::array();
   for (std::size_t i = 0; i < spans.size() && slices.size() < kMostSlices; ++i) {
     if (!is_shown(i)) continue;

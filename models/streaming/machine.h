@@ -48,7 +48,7 @@ class Node : public Module {
   Counter elements{*this, "firings", "firings", "times it computed"};
   Counter busy{*this, "busy_cycles", "cycles", "initiation intervals of its firings"};
   Counter starved{*this, "starved_cycles", "cycles", "waiting for data"};
-  Counter stalled{*this, "stalled_cycles", "cycles", "waiting for room"};
+  Counter stalled{*this, "stalled_cycles", "cycles", "waiting for space in a channel"};
   Counter arithmetic{*this, "arithmetic", "operations", "multiply-adds, sums, comparisons", {"attnvp.node", "compute"}};
   Counter exponentials{*this, "exponentials", "operations", "exponentials", {"attnvp.node", "exp"}};
   Counter divisions{*this, "divisions", "operations", "divisions", {"attnvp.node", "divide"}};

@@ -1,6 +1,7 @@
 // Report page of runs: one self-contained HTML file with charts by Chart.js.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -31,6 +32,21 @@ extern const std::string_view html, gantt, script;
 }  // namespace attnvp::report::page_files
 
 namespace attnvp::report {
+
+// Unique texts, numbered in order of appearance.
+class TextTable {
+ public:
+  std::size_t of(const std::string& text) {
+    const auto [known, is_new] = numbers_.emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return known->second;
+  }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
+  std::vector<std::string> texts_;
+};
 
 // Timeline (attnvp run --timeline) in the form of the report page:
 // {window, tracks, waits, power, names, details, slices}: unique names, slices as short arrays, tracks in natural

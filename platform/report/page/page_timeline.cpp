@@ -106,20 +106,6 @@ bool before(const std::string& a, const std::string& b) {
   return a.size() - i < b.size() - j;
 }
 
-class Numbered {  // unique texts with numbers
- public:
-  std::size_t of(const std::string& text) {
-    const auto [it, is_new] = places_.emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return it->second;
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::map<std::string, std::size_t> places_;
-  std::vector<std::string> texts_;
-};
-
 struct Slice {
   std::size_t track;
   std::uint64_t from, to;
@@ -186,7 +172,7 @@ ordered_json page_timeline(const std::string& path, const ordered_json& run) {
       out["waits"].push_back(track->waits);
     }
     out["power"] = power_of(events, first, last);
-    Numbered names, details;
+    TextTable names, details;
     out["found"] = ordered_json::array();  // indices of details that are findings
     ordered_json slices = ordered_json::array();
     std::vector<Slice> all;

@@ -61,9 +61,9 @@ TEST(BankedScratchpad, TheAccountHasWhatConflictsCost) {
   hal::Descriptor d = matmul(256, 64, 32, {16, 16, 32}, kL1, kL1 + (256 << 10), kL1 + (512 << 10));
   d.operand[0].row_stride = 512;
   const std::uint64_t cycles = cycles_of(bench, kMac, d);
-  const StallCounts ledger = bench.core().mac->stall_counts()[0];
-  EXPECT_GT(ledger.bank_cycles, 0U);
-  EXPECT_LE(ledger.bank_cycles, ledger.stall_cycles);
+  const StallCounts counts = bench.core().mac->stall_counts()[0];
+  EXPECT_GT(counts.bank_cycles, 0U);
+  EXPECT_LE(counts.bank_cycles, counts.stall_cycles);
   EXPECT_GT(cycles, 0U);
 }
 
