@@ -7,7 +7,7 @@
 # A line "..." in a page stands for the rest of an output. ```yaml and ```diff blocks that open with "# FILE.yaml:" or
 # "# FILE.diff:" are files that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A
 # program without RTL is not asked for it, and one without RISC-V tools not for firmware of one's own. Commands see a
-# terminal of 100 columns. One that is to fail ends in "# exit status N".
+# terminal of 100 columns. A command that ends in a backslash goes on in the next line. One that is to fail ends in "# exit status N".
 set -uo pipefail
 
 update=false
@@ -98,7 +98,14 @@ rewritten() { # PAGE
           [[ $line == '$ '* ]] && command=${line#'$ '}
           printf '%s\n' "$line"
           ;;
-        *) shown+=("$line") ;;
+        *)
+          if [[ $command == *\\ ]]; then
+            command=${command%\\}$line
+            printf '%s\n' "$line"
+          else
+            shown+=("$line")
+          fi
+          ;;
       esac
       continue
     fi

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "explore/papers/papers.h"
@@ -15,14 +16,14 @@ bool is_text(const Section& s, std::size_t column) {
   return column < s.left || (s.text_last && column + 1 == s.columns.size());
 }
 
-// Wraps at 118 characters; lines after the first are indented.
+// Wraps at 100 characters; lines after the first are indented.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& indent) {
   std::string out = first;
   std::size_t column = first.size();
   bool line_start = true;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t space = std::min(text.find(' ', start), text.size());
-    if (!line_start && column + 1 + space - start > 118) {
+    if (!line_start && column + 1 + space - start > 100) {
       out += "\n" + indent;
       column = indent.size();
       line_start = true;
@@ -102,7 +103,7 @@ std::string to_markdown(const Section& s) {
     for (const auto& row : s.rows) line(row);
   }
   if (!s.notes.empty()) out += "\n";
-  for (const std::string& note : s.notes) out += fmt::format("- {}\n", note);
+  for (const std::string& note : s.notes) out += wrapped(note, "- ", "  ");
   return out;
 }
 
@@ -113,7 +114,14 @@ std::string to_text(const Report& r) {
 }
 
 std::string to_markdown(const Report& r) {
-  std::string out = r.preamble;
+  std::string out;
+  for (std::size_t at = 0; at < r.preamble.size();) {  // paragraph by paragraph
+    const std::size_t end = std::min(r.preamble.find("\n\n", at), r.preamble.size() - 1);
+    std::string text = r.preamble.substr(at, end - at);
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    out += (at == 0 ? "" : "\n") + wrapped(text, "", "");
+    at = end + 2;
+  }
   for (const Section& section : r.sections) out += "\n" + to_markdown(section);
   return out;
 }
