@@ -42,5 +42,7 @@ void add_worker(CLI::App& app, int& status);
 int main(int argc, char** argv, const std::vector<AddCommand>& commands);
 // Runs another command line with the same commands.
 int main_again(int argc, char** argv);
+// The command line that is run, then a null pointer.
+std::vector<char*> arguments();
 
 }  // namespace attnvp::cli

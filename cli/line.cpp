@@ -31,6 +31,7 @@ constexpr int kRunFailed = 1;
 constexpr int kWrongUsage = 2;
 
 const std::vector<AddCommand>* table = nullptr;
+std::vector<char*> command_line;  // of the command line, then nullptr
 
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
@@ -163,7 +164,11 @@ int main(int argc, char** argv, const std::vector<AddCommand>& commands) {
   return main_again(argc, argv);
 }
 
+std::vector<char*> arguments() { return command_line; }
+
 int main_again(int argc, char** argv) {
+  command_line.assign(argv, argv + argc);
+  command_line.push_back(nullptr);
   try {
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {

@@ -2,7 +2,7 @@
 # of tree are built with.
 include(GNUInstallDirs)
 
-install(TARGETS attnvp RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS attnvp attnvp-serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp)
 if(TARGET attnvp_firmware_elf)
   install(FILES ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp.elf ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp-heterogeneous.elf

@@ -14,9 +14,14 @@ std::vector<std::unique_ptr<KindInfo>>& all() {
   return kinds;
 }
 
-std::size_t order_of(const std::string& place) {
+std::size_t order_of(std::string_view place) {
   const auto found = std::find_if(slots().begin(), slots().end(), [&](const Slot& p) { return place == p.name; });
   return static_cast<std::size_t>(found - slots().begin());
+}
+
+// By place and name.
+bool comes_before(const KindInfo* a, const KindInfo* b) {
+  return a->place == b->place ? a->name < b->name : order_of(a->place) < order_of(b->place);
 }
 
 }  // namespace
@@ -46,10 +51,9 @@ bool add_kind(std::unique_ptr<KindInfo> kind) {
 
 std::vector<const KindInfo*> kinds() {
   std::vector<const KindInfo*> sorted;
+  sorted.reserve(all().size());
   for (const auto& kind : all()) sorted.push_back(kind.get());
-  std::sort(sorted.begin(), sorted.end(), [](const KindInfo* a, const KindInfo* b) {
-    return std::pair(order_of(a->place), a->name) < std::pair(order_of(b->place), b->name);
-  });
+  std::sort(sorted.begin(), sorted.end(), comes_before);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const KindInfo& kind = *sorted[i];
     if (order_of(kind.place) == slots().size()) {
@@ -63,9 +67,11 @@ std::vector<const KindInfo*> kinds() {
 }
 
 std::vector<const KindInfo*> kinds(const std::string& place) {
-  std::vector<const KindInfo*> here = kinds();
-  here.erase(std::remove_if(here.begin(), here.end(), [&](const KindInfo* k) { return k->place != place; }),
-             here.end());
+  std::vector<const KindInfo*> here;
+  for (const auto& kind : all()) {
+    if (kind->place == place) here.push_back(kind.get());
+  }
+  std::sort(here.begin(), here.end(), comes_before);
   return here;
 }
 

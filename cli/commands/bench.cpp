@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -29,6 +30,7 @@
 #include "platform/run/platform.h"
 #include "platform/streaming/graph_file.h"
 #include "platform/streaming/stream_run.h"
+#include "platform/trace/fst.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {
@@ -161,6 +163,20 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
   return figures;
 }
 
+// `attnvp run --data timing` with tiles given, from its start to its end.
+double process_seconds(const BenchArguments& a, const job::Tiling& tiling) {
+  std::string tiles;
+  for (const auto& [name, value] : job::tiling_text(tiling))
+    tiles += fmt::format("{}{}={}", tiles.empty() ? "" : ",", name, value);
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command =
+      fmt::format("exec {} run --data timing --no-advice --hw {} --net {} --tiling {} >/dev/null",
+                  text::shell_word(program), text::shell_word(a.hardware), text::shell_word(a.network), tiles);
+  return best_seconds(a.seconds, [&] {
+    if (std::system(command.c_str()) != 0) throw config::ConfigError("a timing run of this program failed");
+  });
+}
+
 Figures measure(const BenchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   const workload::Workload n = workload::load(a.network);
@@ -169,14 +185,15 @@ Figures measure(const BenchArguments& a) {
   const job::Schedule mas = explore::tune(machine, n, open, energy);
   const job::Tensors tensors = job::random_tensors(n, 1);
 
+  const double process = process_seconds(a, mas.tiling);
   double timing = 0;
   std::uint64_t events = 0;
-  std::string waveform;
-  double traced = 0;
+  std::string waveform, compressed;
+  double traced = 0, traced_fst = 0;
   {
     job::Runner runner(machine, energy, false);
     timing = best_seconds(a.seconds, [&] { events = runner.run(n, mas, nullptr, {}).events; });
-    traced = best_seconds(a.seconds, [&] {
+    const auto trace = [&] {
       trace::Request request;
       request.waveform = true;
       trace::Session session(request);
@@ -184,6 +201,11 @@ Figures measure(const BenchArguments& a) {
       options.trace = &session;
       runner.run(n, mas, nullptr, options);
       waveform = session.vcd();
+    };
+    traced = best_seconds(a.seconds, trace);
+    traced_fst = best_seconds(a.seconds, [&] {
+      trace();
+      compressed = trace::fst_from_vcd(waveform);
     });
   }
   // The whole search without cache: candidates, bounds and simulations.
@@ -241,6 +263,10 @@ Figures measure(const BenchArguments& a) {
   timed("timing simulation with a waveform", traced,
         fmt::format("{:.2f}x untraced, {}", traced / timing,
                     report::with_prefix(static_cast<double>(waveform.size()), "B")));
+  timed("  the waveform in FST", traced_fst,
+        fmt::format("{:.2f}x untraced, {}", traced_fst / timing,
+                    report::with_prefix(static_cast<double>(compressed.size()), "B")));
+  timed("process of a timing run with tiles given", process, fmt::format("{:.1f}x the simulation", process / timing));
   timed(fmt::format("tiling search, {} simulations", evaluations), searching,
         fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching));
   if (clocked != 0) {

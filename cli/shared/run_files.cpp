@@ -10,6 +10,7 @@
 #include "platform/base/files.h"
 #include "platform/machine/error.h"
 #include "platform/machine/units.h"
+#include "platform/trace/fst.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/waveform.h"
 

@@ -56,6 +56,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& site, 
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
     const std::string label = "port" + std::to_string(i) + ".bytes_per_cycle";
     rates_.push_back(std::make_unique<Signal>(*this, label, Signal::Real{"B/cycle"}));
+    shown_rates_.push_back(0);
   }
 }
 
@@ -93,9 +94,14 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
 void Scratchpad::shares_changed(std::uint64_t cycle) {
   const std::uint64_t time_fs = cycle * ctx_.clock.period_fs();
   active_.set_at(time_fs, crossings_.begun());
+  const bool is_latest = cycle >= rates_shown_at_;
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
-    rates_[i]->set_real_at(time_fs, std::round(crossings_.arbiter().port_rate(i) * 1024) / 1024);
+    const double rate = std::round(crossings_.arbiter().port_rate(i) * 1024) / 1024;
+    if (is_latest && rate == shown_rates_[i]) continue;
+    rates_[i]->set_real_at(time_fs, rate);
+    if (is_latest) shown_rates_[i] = rate;
   }
+  rates_shown_at_ = std::max(rates_shown_at_, cycle);
 }
 
 // Future crossings may be opened after their start.

@@ -84,9 +84,10 @@ class Recorder : public TraceSink {
 
   bool running_ = false, begun_ = false;
   std::uint64_t origin_ = 0;
-  std::uint64_t time_ = 0;  // time of the changes being collected
+  std::uint64_t time_ = 0;       // time of the changes being collected
+  std::uint64_t caught_up_ = 0;  // time of the last call of catch_up
   std::vector<std::uint64_t> told_, next_;
-  std::vector<bool> changed_;
+  std::vector<std::uint8_t> changed_;
   std::vector<std::uint32_t> changes_;  // ids, in the order of their first change
   std::vector<Change> future_;          // latest time first; among equal times the one recorded first is last
   std::uint64_t period_ = UINT64_MAX, next_sample_ = 0;

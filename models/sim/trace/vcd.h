@@ -79,6 +79,10 @@ class VcdWriter : public TraceListener {
   const EnumCodes& codes_;
   std::vector<Annotation> annotations_;
   std::vector<Filled> filled_;
+  struct Form {
+    bool is_real, is_bit;
+  };
+  std::vector<Form> forms_;                             // by signal
   std::vector<std::vector<std::uint64_t>> enum_codes_;  // by signal and value
   std::vector<std::string> ids_;
   std::vector<bool> used_;
