@@ -95,11 +95,11 @@ VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals
 
 unsigned VcdWriter::bits(std::uint32_t id) const {
   const Signal& signal = *signals_[id].signal;
-  return signal.kind() == Signal::Kind::kEnum ? codes_.bits() : signal.bits();
+  return signal.kind() == Signal::SignalKind::kEnum ? codes_.bits() : signal.bits();
 }
 
 std::string VcdWriter::range(std::uint32_t id) const {
-  const bool vector = signals_[id].signal->kind() != Signal::Kind::kReal && bits(id) > 1;
+  const bool vector = signals_[id].signal->kind() != Signal::SignalKind::kReal && bits(id) > 1;
   return vector ? fmt::format("[{}:0]", bits(id) - 1) : "";
 }
 
@@ -138,7 +138,7 @@ void VcdWriter::write_time(std::uint64_t time) {
 
 void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t value) const {
   const Signal& signal = *signals_[id].signal;
-  if (signal.kind() == Signal::Kind::kReal) {
+  if (signal.kind() == Signal::SignalKind::kReal) {
     char digits[32] = {'r'};
     out.append(digits, std::to_chars(digits + 1, std::end(digits), Signal::real_of(value)).ptr);
     out += ' ';
@@ -146,7 +146,7 @@ void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t va
     out += '\n';
     return;
   }
-  if (signal.kind() == Signal::Kind::kEnum) value = enum_codes_[id][value];
+  if (signal.kind() == Signal::SignalKind::kEnum) value = enum_codes_[id][value];
   if (value == Signal::kNone) {
     out += bits(id) == 1 ? "z" : "bz ";
   } else if (bits(id) == 1) {
@@ -174,7 +174,7 @@ std::string VcdWriter::text() const {
   const auto declare = [&](const auto& self, const VcdScope& scope) -> void {
     out += fmt::format("$scope module {} $end\n", scope.name);
     for (const std::uint32_t id : scope.signals) {
-      const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
+      const bool real = signals_[id].signal->kind() == Signal::SignalKind::kReal;
       out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], declared_name(id));
     }
     for (const std::size_t i : scope.annotations) {
