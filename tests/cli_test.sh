@@ -3,7 +3,7 @@
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 
-# Files that are not there, or not what they should be.
+# Missing files and files of another format.
 wrong "'nowhere' is not in .*edge" run --hw nowhere
 wrong "'edgy' is not in .*did you mean 'edge'" run --hw edgy
 wrong 'nowhere.yaml: no such file' run --hw ./nowhere.yaml
@@ -99,7 +99,7 @@ wrong "is for machines, which 'mac.rows' is not" describe mac.rows --set cores=2
 wrong "is for machines, which 'mas' is not" describe mas --set cores=2
 wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
 
-# Models' config.json files.
+# Hugging Face config.json.
 mkdir "$in/llama" "$in/gemma"
 printf '{"model_type": "llama", "num_attention_heads": 8, "hidden_size": 512, "x": Infinity}' >"$in/llama/config.json"
 printf '{"model_type": "gemma3_text", "num_hidden_layers": 7}' >"$in/gemma/config.json"
@@ -171,14 +171,14 @@ for option in --q --k --v; do
   wrong 'is not a .npy file' run "${small[@]}" "$option" "$in/text.npy"
 done
 
-# Scores beyond FP16: every row is NaN where double precision has numbers, which is no pass anywhere.
+# Scores beyond FP16: every row is NaN where double precision is finite. The golden check fails.
 { head -c 128 "$in/zero.npy" && head -c 3072 /dev/zero | tr '\0' _; } >"$in/large.npy"  # 471.75
 overflow='golden check failed: 1536 elements beyond tolerance, scores overflow FP16 in 96 of 96 rows'
 run run "${small[@]}" --q "$in/large.npy" --k "$in/large.npy" --json -
 [[ $status -eq 1 ]] && grep -q "^attnvp: .*$overflow" "$log/stderr" || failed "$status: $(<"$log/stderr")"
 holds '.golden.passed == false and (.golden.failure | test("scores overflow FP16 in 96 of 96 rows"))' "$log/stdout"
 
-# More than DRAM holds: of all layers, of one, of attention.
+# Tensors that exceed DRAM: of all layers, of one layer, of attention.
 held='DRAM \([0-9]+ of weights, [0-9]+ of K and V, [0-9]+ of one operation.s activations\), dram.size is 1073741824 bytes'
 for dataflow in mas auto; do
   wrong "the tensors of 32 layers need at least 14[0-9]{9} bytes of $held" \
@@ -186,7 +186,7 @@ for dataflow in mas auto; do
 done
 wrong "the layer.s tensors need at least [0-9]+ bytes of $held" \
   run --net llama3.1-8b,phase=decode,batch=64,cache=8192,scope=layer --set 'dram.size=1 GiB' --data timing
-# A machine's keys: those of modules that it has, or that were set.
+# Keys of a machine: only those of its modules, and those that were set.
 done_well describe edge
 grep -q '^  tRCDRD:\|^  library:\|^  mesh_columns:' "$log/stdout" && failed 'describe edge shows keys of other modules'
 done_well describe edge --set interconnect.kind=mesh --set dram.tRCDRD=30
@@ -194,7 +194,7 @@ grep -q '^  mesh_columns: 0 ' "$log/stdout" && grep -q '^  tRCDRD: 30 ' "$log/st
 done_well describe edge --all
 grep -q '^  tRCDRD: 29 ' "$log/stdout" || failed 'describe --all leaves something out'
 wrong "is for machines, which 'mas' is not" describe mas --all
-# Options are for the kinds of jobs that they are declared for.
+# Options are accepted only for the kinds of jobs that they are declared for.
 for option in '--q q.npy' '--out o.npy' '--vcd w.vcd' '--timeline t.json' '--trace-from 3' '--trace-scope dram' '--profile p.txt' '--instruction-trace i.txt' \
   '--gdb 0' --gdb-wait --check '--jitter 3' '--action-counts c.yaml' --energy-range; do
   read -ra words <<<"$option"
@@ -205,7 +205,7 @@ printf "new_tokens,cached_tokens\n16,16\n" >"$in/requests.csv"
 wrong "--v does not go with --requests" run --net H=2,N=48,E=16 --requests "$in/requests.csv" --v v.npy
 wrong 'the tensors need [0-9]+ bytes of DRAM, dram.size is 1048576 bytes' run --net H=1,N=4096,E=128 --set 'dram.size=1 MiB'
 
-# The simulated machine: files asked for are not written either.
+# Failures of the simulated machine: no output file is written.
 outputs=(--json r.json --vcd r.vcd --timeline t.json --out o.npy)
 machine 'L1 is too small: .* at least [0-9]+ bytes, l1.size is 102400 bytes' \
   run --net 'H=1,N=65536,E=16' --set 'l1.size=100 KiB' "${outputs[@]}"
@@ -216,7 +216,7 @@ machine 'L0 is too small: .* at least [0-9]+ bytes, l0.size is 64 bytes' \
 machine 'L0 is too small' compare "${small[@]}" --set 'l0.size=64 B' --json r.json
 wrong 'tiling nq=4096 is larger than the layer; allowed is at most 512' run --tiling nq=4096 "${outputs[@]}"
 
-# Narrow lines: text is wrapped, columns go on below, nothing is lost; files are as they were.
+# Narrow terminals: text is wrapped and further columns follow below. Files are unchanged.
 narrow() { # WIDTH ARG...
   local width=$1
   shift

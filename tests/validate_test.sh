@@ -1,5 +1,5 @@
 #!/bin/bash
-# Measurements beside predictions: validate_test.sh ATTNVP SOURCE_DIR
+# Predictions compared with measurements: validate_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 
@@ -17,7 +17,7 @@ wrong "unknown.csv:1: columns 'a,b' are of no known set" validate --data "$in/un
 wrong 'ragged.csv:2: found 3 cells, the first line has 2' validate --data "$in/ragged.csv"
 wrong "twice.csv:1: column 'a' is there twice" validate --data "$in/twice.csv"
 
-# Kernels by the text of --net: each with the dataflow of the table beside the machine, or of a label's value.
+# Kernels by the text of --net: the table beside the machine, or a label's value, names the dataflow.
 printf 'base: edge\n' >"$in/mine.yaml"
 printf 'net,time_us,variant\n"H=1,N=32,E=16",2,plain\ngemm:64x64x64,1,narrow\n' >"$in/kernels.csv"
 wrong 'columns net,time_us needs a machine; allowed is --hw NAME or PATH' validate --data "$in/kernels.csv"
@@ -33,7 +33,7 @@ holds '.rows[1].note == "gemm --set mac.rows=8"' "$in/kernels.json"
 printf 'net,time_us\n"H=1,N=32,E=16",2\n' >"$in/attention.csv"
 done_well validate --data "$in/attention.csv" --hw "$in/mine.yaml" --dataflow mas --json "$in/kernels.json"
 holds '.rows[0].note == "mas --set vec.lanes=32"' "$in/kernels.json"
-# Tile sizes, reduced to the layer; alternatives, of which the first that fits applies; settings of the layer.
+# Tile sizes, reduced to the layer; alternatives, the first that fits applies; settings of the layer.
 printf 'net,time_us,variant\n"H=4,HKV=2,N=32,E=16,causal=1",2,masked\n"H=4,HKV=2,N=32,E=16",2,plain\n' >"$in/tiles.csv"
 printf 'gemm:64x64x64,1,other\ngemm:2048x2048x1024,1,other\ngemm:1x64x64,1,other\n' >>"$in/tiles.csv"
 {
@@ -75,7 +75,7 @@ wrong "dram.csv:2: column 'read_share': found 1.5; allowed is 0 to 1" validate -
 dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Open,1,8,32,1,32,,100,0
 wrong "dram.csv:2: found '0'; allowed is a number above 0" validate --data "$in/dram.csv"
 
-# A table as spreadsheets write it; a flag that is none; a key that cannot be fitted.
+# A table as written by spreadsheets; an invalid flag; a key that cannot be fitted.
 printf 'kernel,head_dim,causal,seq_len,tflops\nfa2,64,2,512,300\n' >"$in/flash.csv"
 wrong "flash.csv:2: column 'causal': found 2; allowed are 0 and 1" validate --data "$in/flash.csv"
 printf '\xef\xbb\xbf"op","m",n,k,ms,gelem_per_s\r\n"gemm","64",512,512,"0.19",\r\n' >"$in/marked.csv"
@@ -91,10 +91,10 @@ for key in dram.policy control.lists name l1.kind; do
 done
 wrong "--key 'l1.sise': a machine has no such key" calibrate --data "$in/plain.csv" --key l1.sise
 wrong "--key 'cores': it is given twice" calibrate --data "$in/plain.csv" --key cores --key cores
-run calibrate --data "$in/plain.csv" --key l1.size # in bytes, and never out of its range
+run calibrate --data "$in/plain.csv" --key l1.size # in bytes, within its range
 [[ $status -eq 0 ]] && grep -q '^  l1.size: calibrated' "$log/stdout" || failed "status $status: $(<"$log/stderr")"
 
-# DRAM beside a cycle-true simulator: 95% of the rows within 5%, none off by more than 10%.
+# DRAM compared with a cycle-accurate simulator: 95% of the rows within 5%, all within 10%.
 done_well validate dram-curves --json dram.json --csv dram.csv --html dram.html
 holds '.set == "dram-curves" and (.rows | length) == 120 and .mape < 0.01 and .spearman > 0.999' dram.json
 holds '[.rows[] | (.predicted / .measured - 1) | if . < 0 then -. else . end] |
@@ -105,7 +105,7 @@ done_well validate dram-curves --json again.json
 same dram.json again.json
 rm -- dram.json dram.csv dram.html again.json
 
-# Attention kernels on GPUs: small rows of the set.
+# Attention kernels on GPUs: the small rows.
 { grep -v '^#' "$configs/validation/attention.csv" | head -n 1
   grep -E '^(0,0,1,16|0,0,2,128|0,0,16,64|0,0,4,1024|16,256,0,0|256,64,0,0|512,16,0,0),' \
     "$configs/validation/attention.csv"; } >"$in/attention.csv"
@@ -115,7 +115,7 @@ done_well validate --data "$in/attention.csv" --hw rtxpro6000 --json blackwell.j
 holds '.hardware == "rtxpro6000" and (.rows | length) == 7 and ([.rows[].predicted] | max) < 60' blackwell.json
 rm -- attention.json blackwell.json
 
-# Pairs of GEMMs in RTL, all rows; steps and FlashAttention on GPUs, small ones.
+# Pairs of GEMMs in RTL, all rows; steps and FlashAttention on GPUs, the small rows.
 done_well validate chains --json chains.json
 holds '.set == "chains" and .hardware == "tileflow-accelerator" and (.rows | length) == 76 and .mape < 0.02' chains.json
 grep -E '^(op|gemm,8192,64|gemm,8192,256|softmax,64,|softmax,256,)' "$configs/validation/gemm-softmax.csv" >"$in/steps.csv"
@@ -128,7 +128,7 @@ rm -- chains.json steps.json steps.html flash.json
 printf 'kernel,head_dim,causal,seq_len,tflops\nfa9,64,0,512,300\n' >"$in/flash.csv"
 wrong "flash.csv:2: column 'kernel': found 'fa9'; allowed: fa2, fa3" validate --data "$in/flash.csv"
 
-# A value that was made wrong is found again.
+# Calibration restores a changed value.
 grep -E '^(M,N|512,64,64,512,16,)' "$configs/validation/chains.csv" >"$in/pairs.csv"
 "$attnvp" calibrate --data "$in/pairs.csv" --set dram.latency=12ns --key dram.latency >fit.txt 2>/dev/null ||
   failed "calibrate failed"

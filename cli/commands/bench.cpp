@@ -78,8 +78,8 @@ Figures parse_figures(const std::string& table) {
 
 Figures better(const Figures& a, const Figures& b) {
   Figures best = a;
-  for (Figure& figure : best) {
-    for (const Figure& other : b) {
+  for (BenchFigure& figure : best) {
+    for (const BenchFigure& other : b) {
       if (other.label == figure.label && other.seconds > 0 && other.seconds < figure.seconds) figure = other;
     }
   }
@@ -122,8 +122,8 @@ struct StreamRate {
 };
 StreamRate stream_rate(double budget) {
   const stream::Graph graph = stream::load_graph("memory-free", 512, 1);
-  stream::Runner runner(graph, config::load_energy(graph.energy), 1);
-  stream::Runner::Options options;
+  stream::StreamRunner runner(graph, config::load_energy(graph.energy), 1);
+  stream::StreamRunner::StreamOptions options;
   options.check_golden = false;
   StreamRate rate;
   rate.seconds = best_seconds(budget, [&] { rate.transfers = runner.run(options).transfers; });
@@ -194,7 +194,7 @@ Figures measure(const BenchArguments& a) {
     job::Runner runner(machine, energy, false);
     timing = best_seconds(a.seconds, [&] { events = runner.run(n, mas, nullptr, {}).events; });
     const auto trace = [&] {
-      trace::Request request;
+      trace::TraceRequest request;
       request.waveform = true;
       trace::Session session(request);
       job::RunOptions options;
@@ -300,7 +300,7 @@ int bench(const BenchArguments& a) {
   table.column("time");
   table.column("rate or ratio");
   if (a.against.empty()) {
-    for (const Figure& f : patiently(a)) table.row({f.label, f.time, f.rate});
+    for (const BenchFigure& f : patiently(a)) table.row({f.label, f.time, f.rate});
   } else {
     // Alternates, so that changes of the host's load affect both.
     Figures theirs = figures_of(a.against, a);
@@ -310,9 +310,9 @@ int bench(const BenchArguments& a) {
     table.column("there");
     table.column("rate or ratio there");
     table.column("times as fast");
-    for (const Figure& f : ours) {
+    for (const BenchFigure& f : ours) {
       const auto there =
-          std::find_if(theirs.begin(), theirs.end(), [&f](const Figure& t) { return t.label == f.label; });
+          std::find_if(theirs.begin(), theirs.end(), [&f](const BenchFigure& t) { return t.label == f.label; });
       const bool known = there != theirs.end();
       const bool times = known && f.seconds > 0 && there->seconds > 0;
       table.row({f.label, f.time, f.rate, known ? there->time : "-", known ? there->rate : "-",

@@ -61,7 +61,7 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
                                      std::uint32_t heads, std::uint32_t seq, std::uint32_t emb) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);  // read_npy reports errors of the file
-  const host_memory::Share briefly(fmt::format("{} {}", option, path), error ? 0 : size);
+  const host_memory::MemoryShare briefly(fmt::format("{} {}", option, path), error ? 0 : size);
   tensors::Array array = tensors::read_npy(path);
   const bool flat = n.ragged() && seq == 0;
   const std::vector<std::size_t> full =

@@ -53,7 +53,7 @@ class ClockedDma : public sc_core::sc_module {
     example::transport(address - l1_ < l1_bytes_ ? l1 : bus, command, address, data, bytes);
   }
 
-  void serve(example::CommandQueue& queue) {
+  void serve(example::DescriptorQueue& queue) {
     std::vector<unsigned char> data(kBurst);
     while (true) {
       while (queue.empty()) wait();  // for a rising edge
@@ -81,12 +81,12 @@ class ClockedDma : public sc_core::sc_module {
 
   sc_core::sc_clock clock_;
   const std::uint64_t registers_, events_, l1_, l1_bytes_;
-  std::vector<example::CommandQueue> queues_;  // one for each channel
+  std::vector<example::DescriptorQueue> queues_;  // one for each channel
 };
 
-class Plugin : public attnvp::DmaPlugin {
+class ClockedDmaPlugin : public attnvp::DmaPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : dma_(site.name, site) {}
+  explicit ClockedDmaPlugin(const attnvp::PluginContext& site) : dma_(site.name, site) {}
   tlm::tlm_target_socket<>& control() override { return dma_.control; }
   tlm::tlm_initiator_socket<>& l1() override { return dma_.l1; }
   tlm::tlm_initiator_socket<>& bus() override { return dma_.bus; }
@@ -97,4 +97,4 @@ class Plugin : public attnvp::DmaPlugin {
 
 }  // namespace
 
-ATTNVP_DMA_PLUGIN(Plugin)
+ATTNVP_DMA_PLUGIN(ClockedDmaPlugin)

@@ -116,12 +116,12 @@ class LtMac : public sc_core::sc_module {
 
   const std::uint64_t registers_, events_;
   const sc_core::sc_time cycle_;
-  example::CommandQueue queue_;
+  example::DescriptorQueue queue_;
 };
 
-class Plugin : public attnvp::EnginePlugin {
+class LtMacPlugin : public attnvp::EnginePlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : mac_(site.name, site) {}
+  explicit LtMacPlugin(const attnvp::PluginContext& site) : mac_(site.name, site) {}
   tlm::tlm_target_socket<>& control() override { return mac_.control; }
   tlm::tlm_initiator_socket<>& l1() override { return mac_.l1; }
   tlm::tlm_initiator_socket<>& events() override { return mac_.events; }
@@ -132,4 +132,4 @@ class Plugin : public attnvp::EnginePlugin {
 
 }  // namespace
 
-ATTNVP_ENGINE_PLUGIN(Plugin)
+ATTNVP_ENGINE_PLUGIN(LtMacPlugin)

@@ -63,9 +63,9 @@ class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
   sc_core::sc_event start_;
 };
 
-class Plugin : public attnvp::ProcessorPlugin {
+class LtProcessorPlugin : public attnvp::ProcessorPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : processor_(site.name, site) {}
+  explicit LtProcessorPlugin(const attnvp::PluginContext& site) : processor_(site.name, site) {}
   tlm::tlm_initiator_socket<>& bus() override { return processor_.bus; }
   void start() override { processor_.start(); }
 
@@ -75,4 +75,4 @@ class Plugin : public attnvp::ProcessorPlugin {
 
 }  // namespace
 
-ATTNVP_PROCESSOR_PLUGIN(Plugin)
+ATTNVP_PROCESSOR_PLUGIN(LtProcessorPlugin)

@@ -117,7 +117,7 @@ void check_setting_access(const std::string& key, const std::string& value) {
   }
 }
 
-void check_access(const State& state) {
+void check_access(const ServerState& state) {
   if (config::is_path(state.hardware)) check_file("machine", state.hardware);
   check_network(state.network);
   for (const auto& [key, value] : state.settings) check_setting_access(key, value);

@@ -46,7 +46,7 @@ class Planner {
     }
   }
 
-  Plan plan() {
+  SweepPlan plan() {
     if (sweep_.kind == SweepKind::kGrid) check_size(grid_size(sweep_.axes) * crossed_size());
     for_each_point(sweep_, [this](const SweepPoint& point) { return add_point(point); });
     if (plan_.jobs.empty()) {
@@ -54,7 +54,7 @@ class Planner {
            fmt::format("the constraints refuse all of the {} points; there is no job to do", plan_.excluded));
     }
     std::stable_sort(plan_.jobs.begin(), plan_.jobs.end(),
-                     [](const Job& a, const Job& b) { return a.machine < b.machine; });
+                     [](const SweepJob& a, const SweepJob& b) { return a.machine < b.machine; });
     return std::move(plan_);
   }
 
@@ -195,7 +195,7 @@ class Planner {
     return known->second;
   }
 
-  bool add_job(Job job) {
+  bool add_job(SweepJob job) {
     const PlannedMachine& m = plan_.machines[job.machine];
     const workload::Workload& n = plan_.networks[job.network];
     const PlannedSchedule& s = plan_.schedules[job.schedule];
@@ -242,7 +242,7 @@ class Planner {
   }
 
   const SweepFile& sweep_;
-  Plan plan_;
+  SweepPlan plan_;
   std::vector<std::string> keys_;  // of all axes, in the order of SweepPoint
   std::map<std::string, MachineConfig> bases_;
   std::map<std::string, std::uint32_t> machine_numbers_;
@@ -254,7 +254,7 @@ class Planner {
 
 }  // namespace
 
-std::string Plan::command(const Job& job) const {
+std::string SweepPlan::command(const SweepJob& job) const {
   const PlannedMachine& m = machines[job.machine];
   const PlannedSchedule& s = schedules[job.schedule];
   return fmt::format("attnvp run --hw {}{} --net {} --dataflow {}{}{}", text::shell_word(m.hardware), m.settings,
@@ -263,15 +263,15 @@ std::string Plan::command(const Job& job) const {
                      full ? "" : " --data timing");
 }
 
-std::string Plan::identity() const {
+std::string SweepPlan::identity() const {
   std::set<std::string> keys;
-  for (const Job& job : jobs) keys.insert(job.key);
+  for (const SweepJob& job : jobs) keys.insert(job.key);
   return uuid_of(fmt::format("{}", fmt::join(keys, "\n")));
 }
 
-Plan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }
+SweepPlan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }
 
-std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n) {
+std::vector<std::uint32_t> share_of(const SweepPlan& plan, std::uint32_t k, std::uint32_t n) {
   // Sharding by machine avoids repeated elaboration; with few machines, sharding by job balances better.
   const bool by_machine = plan.machines.size() >= std::size_t{8} * n;
   std::vector<std::uint32_t> share;

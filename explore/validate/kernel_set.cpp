@@ -76,17 +76,17 @@ std::string replaced(std::string net, const std::vector<config::Setting>& settin
   return net;
 }
 
-Options with_machine(const Options& options) {
+DataSetOptions with_machine(const DataSetOptions& options) {
   if (!options.hardware.empty()) return options;
   throw config::ConfigError("a file with columns net,time_us needs a machine; allowed is --hw NAME or PATH");
 }
 
 class KernelSet : public JobSet {
  public:
-  explicit KernelSet(const Options& options)
+  explicit KernelSet(const DataSetOptions& options)
       : JobSet(with_machine(options), ""), options_(options), table_(load_kernel_table(options.hardware)) {}
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     row.positive("time_us");  // reports errors before the run
     const std::string& net = row.text("net");
     const workload::Workload layer = layer_of(row, net);
@@ -104,7 +104,8 @@ class KernelSet : public JobSet {
   }
 
  private:
-  std::vector<Point> predict(const Row& row, const workload::Workload& given, const KernelChoice& kernel) const {
+  std::vector<MeasuredPoint> predict(const DataRow& row, const workload::Workload& given,
+                                     const KernelChoice& kernel) const {
     KernelChoice chosen;
     std::vector<std::string> settings = options_.settings;
     std::vector<config::Setting> net;
@@ -138,7 +139,7 @@ class KernelSet : public JobSet {
     return {{"", row.positive("time_us"), result.seconds() * kMicro, "us", note}};
   }
 
-  const Options options_;
+  const DataSetOptions options_;
   const KernelTable table_;
 };
 
@@ -194,11 +195,11 @@ std::string operation_kind(const std::string& net) {
   return word == "layernorm" || word == "rmsnorm" ? "norm" : "elementwise";
 }
 
-Kind kernel_kind() {
+DataSetKind kernel_kind() {
   return {"kernels",
           "kernels of any kind, by the text of --net",
           {"net", "time_us"},
-          [](const Options& options) { return std::make_unique<KernelSet>(options); },
+          [](const DataSetOptions& options) { return std::make_unique<KernelSet>(options); },
           "The dataflow of each operation kind is that of the table beside the machine, otherwise the fastest one"};
 }
 

@@ -51,7 +51,7 @@ std::string plot_of(const std::string& unit, const std::vector<std::pair<double,
 // Predicted over measured values, one plot per unit, with equal logarithmic axes.
 std::string plots(const SetResult& result) {
   std::map<std::string, std::vector<std::pair<double, double>>> by_unit;
-  for (const Point& p : result.points) by_unit[p.unit].emplace_back(p.measured, p.predicted);
+  for (const MeasuredPoint& p : result.points) by_unit[p.unit].emplace_back(p.measured, p.predicted);
   std::string out;
   for (const auto& [unit, points] : by_unit) out += plot_of(unit, points);
   return out;
@@ -72,8 +72,8 @@ std::string cells_of(const SetResult& r, std::size_t point) {
 }
 
 double share_within(const SetResult& r, double most) {
-  const auto n =
-      std::count_if(r.points.begin(), r.points.end(), [most](const Point& p) { return std::abs(error_of(p)) <= most; });
+  const auto n = std::count_if(r.points.begin(), r.points.end(),
+                               [most](const MeasuredPoint& p) { return std::abs(error_of(p)) <= most; });
   return static_cast<double>(n) / static_cast<double>(std::max<std::size_t>(r.points.size(), 1));
 }
 
@@ -93,7 +93,7 @@ report::Table table_of(const SetResult& r, const std::vector<std::size_t>& point
   table.column("unit", Align::kLeft);
   table.column("of", Align::kLeft);
   for (const std::size_t i : points) {
-    const Point& p = r.points[i];
+    const MeasuredPoint& p = r.points[i];
     std::string of = p.what.empty() ? cells_of(r, i) : p.what + " of " + cells_of(r, i);
     if (!p.note.empty()) of += "; " + p.note;
     table.row({fmt::format("{}", r.rows[i]), fmt::format("{:.4g}", p.measured), fmt::format("{:.4g}", p.predicted),
@@ -125,7 +125,7 @@ std::string errors_text(const SetResult& r) {
 // Points by operation kind, by measured time and by each label of a few values: for rows given by --net texts.
 struct PointGroup {
   std::string by, value;
-  std::vector<Point> points;
+  std::vector<MeasuredPoint> points;
 };
 
 std::vector<PointGroup> groups_of(const SetResult& r) {
@@ -134,7 +134,7 @@ std::vector<PointGroup> groups_of(const SetResult& r) {
   const auto column = std::find(r.columns.begin(), r.columns.end(), "net");
   if (r.kind != "kernels" || column == r.columns.end()) return all;
   const auto add = [&](const std::string& by, const auto& value_of) {
-    std::map<std::string, std::vector<Point>> groups;
+    std::map<std::string, std::vector<MeasuredPoint>> groups;
     for (std::size_t i = 0; i < r.points.size(); ++i) groups[value_of(i)].push_back(r.points[i]);
     if (groups.size() > kMostValues) return;
     for (auto& [value, points] : groups) all.push_back({by, value, std::move(points)});
@@ -148,7 +148,7 @@ std::vector<PointGroup> groups_of(const SetResult& r) {
   for (const auto& [name, end] : kBands) {
     PointGroup band{"time", name, {}};
     std::copy_if(r.points.begin(), r.points.end(), std::back_inserter(band.points),
-                 [&, most = end](const Point& p) { return p.measured >= least && p.measured < most; });
+                 [&, most = end](const MeasuredPoint& p) { return p.measured >= least && p.measured < most; });
     least = end;
     if (!band.points.empty()) all.push_back(std::move(band));
   }
@@ -188,7 +188,7 @@ void fill(nlohmann::ordered_json& document, const SetResult& r) {
   document["hardware"] = r.hardware;
   document["rows"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const Point& p = r.points[i];
+    const MeasuredPoint& p = r.points[i];
     nlohmann::ordered_json row = {
         {"row", r.rows[i]}, {"measured", p.measured}, {"predicted", p.predicted}, {"unit", p.unit}};
     if (!p.what.empty()) row["what"] = p.what;
@@ -248,7 +248,8 @@ std::string to_markdown(const std::vector<SetResult>& results) {
                         kPageWidth) +
                     "\n```\n" + summary(results, kPageWidth) + "```\n";
   for (const SetResult& r : results) {
-    const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.kind; });
+    const DataSetKind& kind =
+        *std::find_if(kinds().begin(), kinds().end(), [&](const DataSetKind& k) { return k.name == r.kind; });
     std::vector<std::size_t> worst = worst_first(r);
     worst.resize(std::min(worst.size(), kWorstShown));
     std::string lead = fmt::format("{}, on `{}`.", kind.description, r.hardware);
@@ -266,7 +267,7 @@ std::string to_csv(const SetResult& r) {
   for (const std::string& column : r.columns) out += "," + csv_cell(column);
   out += "\n";
   for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const Point& p = r.points[i];
+    const MeasuredPoint& p = r.points[i];
     out += fmt::format("{},{},{},{},{},{},{}", r.rows[i], csv_cell(p.what), csv_number(p.measured),
                        csv_number(p.predicted), csv_cell(p.unit), csv_number(error_of(p)), csv_cell(p.note));
     for (const std::string& cell : r.lines[r.rows[i] - 1].cells) out += "," + csv_cell(cell);

@@ -12,7 +12,7 @@ constexpr uint32_t kRing = 3;
 
 struct RowsTiling {
   uint32_t nq, nkv;
-  enum Index : uint32_t { kNkv = 1 };
+  enum : uint32_t { kNkv = 1 };
 };
 const Parameter* const kRowsParameters[] = {&parameter::kNq, &parameter::kNkv, nullptr};
 

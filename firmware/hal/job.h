@@ -111,7 +111,7 @@ constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
 static_assert(kResultAddress + 1024 * kResultStride <= kJobAddress + 0x3'0000, "results of 1024 clusters fit");
 // For dataflows that distribute tiles of contexts over workers.
-struct Scratch {  // DRAM space for partial results, behind the tensors
+struct ScratchSpace {  // DRAM space for partial results, behind the tensors
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;

@@ -223,7 +223,7 @@ void Runtime::free_to(uint64_t mark) {
 }
 
 uint64_t Runtime::scratch(uint64_t bytes) {
-  hal::Scratch scratch{};
+  hal::ScratchSpace scratch{};
   read(hal::kScratchAddress, &scratch, sizeof scratch);
   if (bytes > scratch.bytes) fail(Status::kDramTooSmall, bytes, scratch.bytes);
   return scratch.address;

@@ -79,16 +79,16 @@ class Runtime {
   }
   // Addends (addends.cpp): every lane has L1 space for two commands of at most `rows` x `keys`. The lanes' channels
   // load them in turn; on those channels no load waits for one issued later.
-  struct Channels {
+  struct LoadChannels {
     uint32_t first, count;
   };
-  Channels own_channel() const { return {max<uint32_t>(job_.machine.dma_channels, 2) - 1, 1}; }
+  LoadChannels own_channel() const { return {max<uint32_t>(job_.machine.dma_channels, 2) - 1, 1}; }
   uint64_t addend_bytes(uint32_t lanes, uint32_t rows, uint32_t keys) const;
-  void expect_scores(uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels) {
+  void expect_scores(uint32_t lanes, uint32_t rows, uint32_t keys, const LoadChannels& channels) {
     if (added())
       hold_addends(allocate(addend_bytes(lanes, rows, keys), L1Region::kScores), lanes, rows, keys, channels);
   }
-  void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels);
+  void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const LoadChannels& channels);
   Command& place_values(Command& command, const ScorePosition& at);
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return cores_; }  // cores in use: all, unless L1 does not hold the buffers of all cores
@@ -287,11 +287,11 @@ class Runtime {
   bool begun_ = false;   // at least one command was issued
   // Initial tokens of events, for undoing a run.
   static constexpr uint32_t kMostGiven = 32;
-  struct Given {
+  struct InitialTokens {
     Events events;
     uint32_t tokens;
   };
-  Given given_[kMostGiven];
+  InitialTokens given_[kMostGiven];
   uint32_t given_count_ = 0;
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
@@ -299,7 +299,7 @@ class Runtime {
   uint32_t pending_ = 0;  // commands of that side in flight
   struct Held {           // for scores with addends
     uint64_t dram, l1, slot_bytes;
-    Channels channels;
+    LoadChannels channels;
     uint32_t ready, free;  // first events
     std::uint8_t turn[kMostLanes];
   } addends_;

@@ -25,11 +25,11 @@ struct PluginContext {
   std::uint64_t l1, l1_bytes;   // address and size of the cluster's L1
   std::uint32_t channels;       // DMA controllers
   std::uint32_t initiators;     // interconnects
-  struct Range {
+  struct TargetRange {
     std::uint64_t base, bytes;
   };
-  std::vector<Range> targets;      // interconnects: address range of each target
-  std::function<void()> finished;  // processors: to be called from a process when the firmware has ended
+  std::vector<TargetRange> targets;  // interconnects: address range of each target
+  std::function<void()> finished;    // processors: to be called from a process when the firmware has ended
 };
 
 // For `dram.policy`, `l2.kind`, `l1.kind` and `mailbox.kind`. The plug-in defines the timing; the platform stores the

@@ -70,11 +70,12 @@ class PluginMemory : public Memory, public Endless, private Target {
     const std::uint64_t bytes = payload.get_data_length();
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     contents_.serve(payload);
-    ForeignMemory::Access& access = foreign_.begin([this, &payload, response](const ForeignMemory::Access& ended) {
-      if (!ended.is_ok) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-      const std::uint64_t now = ctx_.clock.now();
-      response.send(ctx_.clock.cycles(ended.end_cycle - std::min(ended.end_cycle, now)));
-    });
+    ForeignMemory::ForeignAccess& access =
+        foreign_.begin([this, &payload, response](const ForeignMemory::ForeignAccess& ended) {
+          if (!ended.is_ok) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+          const std::uint64_t now = ctx_.clock.now();
+          response.send(ctx_.clock.cycles(ended.end_cycle - std::min(ended.end_cycle, now)));
+        });
     foreign_.add(access, port, payload.is_read(), contents_.offset(payload), bytes, delay.value());
     foreign_.end(access);
     return false;
@@ -177,11 +178,12 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
       return true;
     }
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
-    ForeignMemory::Access& access = foreign_.begin([this, &payload, response](const ForeignMemory::Access& ended) {
-      payload.set_response_status(ended.is_ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
-      if (ended.is_ok) contents_.move(payload);
-      response.send(until(ended.end_cycle));
-    });
+    ForeignMemory::ForeignAccess& access =
+        foreign_.begin([this, &payload, response](const ForeignMemory::ForeignAccess& ended) {
+          payload.set_response_status(ended.is_ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+          if (ended.is_ok) contents_.move(payload);
+          response.send(until(ended.end_cycle));
+        });
     foreign_.add(access, engines_ + initiator, payload.is_read(), run.address - base_, bytes, delay.value());
     foreign_.end(access);
     return false;
@@ -202,8 +204,8 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     transaction.status = tlm::TLM_OK_RESPONSE;
     if (stream.traffic() == 0 && stream.pace_cycles == 0) return true;
     const std::uint64_t paced = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay) + stream.pace_cycles;
-    ForeignMemory::Access& access =
-        foreign_.begin([this, &transaction, engine, response, paced](const ForeignMemory::Access& ended) {
+    ForeignMemory::ForeignAccess& access =
+        foreign_.begin([this, &transaction, engine, response, paced](const ForeignMemory::ForeignAccess& ended) {
           Withdrawal* const withdrawal = transaction.withdrawal;
           const bool is_withdrawn = withdrawal != nullptr && withdrawal->requested;
           if (withdrawal != nullptr) {
@@ -228,7 +230,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
   }
 
   // Adds the pieces of a region; each byte as often as it crosses the port.
-  void add(ForeignMemory::Access& access, std::uint32_t engine, const Region& region, std::uint64_t after_fs) {
+  void add(ForeignMemory::ForeignAccess& access, std::uint32_t engine, const Region& region, std::uint64_t after_fs) {
     const std::uint64_t piece = foreign_.piece_bytes(), row = std::min<std::uint64_t>(region.row_bytes, piece);
     std::uint64_t line = 0, column = 0;
     for (std::uint64_t crossed = 0; crossed < region.traffic_bytes;) {
@@ -251,8 +253,8 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
       if (access != nullptr) l1.foreign_.withdraw(*access);
     }
     PluginL1& l1;
-    ForeignMemory::Access* access = nullptr;  // nullptr: ended
-    sim::Event event;                         // withdrawal by the engine
+    ForeignMemory::ForeignAccess* access = nullptr;  // nullptr: ended
+    sim::Event event;                                // withdrawal by the engine
   };
 
   bool direct(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {

@@ -23,8 +23,8 @@ std::string actions_text(const job::RunResult& result);
 std::string energy_range_text(const job::RunResult& result);
 
 // Whether result `a` takes less energy than `b` for all energies of actions within their ranges, the same for both.
-enum class Order { kLess, kMore, kUndecided };
-Order energy_order(const job::RunResult& a, const job::RunResult& b);
+enum class EnergyOrder { kLess, kMore, kUndecided };
+EnergyOrder energy_order(const job::RunResult& a, const job::RunResult& b);
 // Dataflows by energy, and pairs whose order is undecided within the ranges.
 std::string ranking_text(const std::vector<job::RunResult>& results);
 

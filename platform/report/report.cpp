@@ -111,7 +111,7 @@ namespace {
 
 std::string settings_text(const job::Advice& a) {
   std::string text;
-  for (const job::Advice::Setting& s : a.settings)
+  for (const job::Advice::AdvisedSetting& s : a.settings)
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", s.key, s.value);
   return text;
 }
@@ -131,7 +131,7 @@ std::string trial_text(const job::Advice& a) {
 std::string promise(const job::Advice& a, const std::string& bound_by) {
   if (a.tried) return trial_text(a);
   std::string key;
-  for (const job::Advice::Setting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
+  for (const job::Advice::AdvisedSetting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
   if (!key.empty()) key += ")";
   const std::string then = fmt::format("then {} {}binds", resource_name(a.then), a.then == bound_by ? "still " : "");
   if (a.same_tiling) {
@@ -158,7 +158,7 @@ nlohmann::ordered_json advice_json(const job::Bound& b) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const job::Advice& a : b.advice) {
     nlohmann::ordered_json settings = nlohmann::ordered_json::object();
-    for (const job::Advice::Setting& s : a.settings) settings[s.key] = s.value;
+    for (const job::Advice::AdvisedSetting& s : a.settings) settings[s.key] = s.value;
     all.push_back({{"key", a.key},
                    {"factor", a.factor},
                    {"settings", settings},

@@ -39,7 +39,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-std::vector<Table::Part> Table::parts(std::size_t line_width) const {
+std::vector<Table::TablePart> Table::parts(std::size_t line_width) const {
   std::vector<std::size_t> width;
   for (const std::string& title : titles_) width.push_back(title.size());
   for (const auto& row : rows_) {
@@ -48,7 +48,7 @@ std::vector<Table::Part> Table::parts(std::size_t line_width) const {
   const auto least = [&](std::size_t i) {  // least width of a column
     return align_[i] == Align::kLeft ? std::min(width[i], std::max(kLeastWrapped, titles_[i].size())) : width[i];
   };
-  std::vector<Part> parts(1);
+  std::vector<TablePart> parts(1);
   std::size_t taken = 0;
   for (std::size_t i = 0; i < width.size(); ++i) {
     const std::size_t gap = parts.back().columns.empty() ? 0 : kGap;
@@ -67,7 +67,7 @@ std::vector<Table::Part> Table::parts(std::size_t line_width) const {
   return parts;
 }
 
-void Table::line(std::string& out, const Part& part, const Cells& cells) const {
+void Table::line(std::string& out, const TablePart& part, const Cells& cells) const {
   std::vector<Cells> lines;  // by column
   std::size_t high = 1;
   for (std::size_t c = 0; c < part.columns.size(); ++c) {
@@ -90,7 +90,7 @@ void Table::line(std::string& out, const Part& part, const Cells& cells) const {
 
 std::string Table::text(std::size_t line_width) const {
   std::string out;
-  for (const Part& part : parts(line_width)) {
+  for (const TablePart& part : parts(line_width)) {
     if (!out.empty()) out += "\n";
     line(out, part, titles_);
     Cells rule(titles_.size());

@@ -81,7 +81,7 @@ void check_heterogeneous(const workload::Workload& n, const Schedule& schedule) 
 
 template <typename Words>
 void add_table(schedule::Job& made, std::uint64_t address, const Words& words, std::uint32_t flag) {
-  schedule::Job::Table& table = made.tables.emplace_back();
+  schedule::Job::MailboxTable& table = made.tables.emplace_back();
   table.address = address;
   table.words.resize(sizeof words / sizeof(std::uint32_t));
   std::memcpy(table.words.data(), &words, sizeof words);

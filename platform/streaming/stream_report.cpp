@@ -17,7 +17,7 @@ using report::Table;
 using report::with_commas;
 using report::with_prefix;
 
-std::string golden_text(const GoldenResult& g) {
+std::string golden_text(const StreamGoldenResult& g) {
   if (!g.checked) return "not checked";
   if (g.passed) return fmt::format("passed  (max error {:.3g})", g.max_abs_error);
   return "FAILED\n             " + g.to_string();
@@ -205,7 +205,7 @@ std::string to_dot(const StreamResult& r) {
     out += fmt::format(
         "  \"{}\" [label=\"{}\\n{}\\nii {}, latency {}\"{}{}];\n", node.name, node.name, node.operation->name, node.ii,
         node.latency,
-        node.operation->kind == Kind::kSource || node.operation->kind == Kind::kSink ? ", shape=ellipse" : "",
+        node.operation->kind == NodeKind::kSource || node.operation->kind == NodeKind::kSink ? ", shape=ellipse" : "",
         red_node[i] ? ", color=red, penwidth=2" : "");
   }
   for (std::size_t c = 0; c < r.channels.size(); ++c) {

@@ -42,9 +42,9 @@ class TemporaryFolder {
 constexpr int kFemtoseconds = -15;  // exponent of the time unit in seconds
 
 // Words and lines of the waveform's text.
-class Cursor {
+class LineCursor {
  public:
-  explicit Cursor(std::string_view text) : text_(text) {}
+  explicit LineCursor(std::string_view text) : text_(text) {}
   bool at_end() const { return at_ >= text_.size(); }
   std::string_view line() {
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -139,7 +139,7 @@ class Copy {
     fstWriterEmitValueChange(fst_, variable.handle, digits_.data());
   }
 
-  Cursor cursor_;
+  LineCursor cursor_;
   void* fst_;
   std::unordered_map<std::string, Variable> variables_;
   std::string digits_;

@@ -43,8 +43,8 @@ class CommandFile {
     for (std::uint32_t id = 0; id < recorder_.signals().size(); ++id) {
       const TracedSignal& s = recorder_.signals()[id];
       if (s.name != name || !vcd_.shows(id) || !wanted(s.scope)) continue;
-      const Signal::Kind kind = vcd_.kind(id);
-      const bool names = kind == Signal::Kind::kEnum, real = kind == Signal::Kind::kReal;
+      const Signal::SignalKind kind = vcd_.kind(id);
+      const bool names = kind == Signal::SignalKind::kEnum, real = kind == Signal::SignalKind::kReal;
       variable(s.scope + "." + s.name, names ? kMapping : real ? nullptr : "Unsigned");
     }
   }

@@ -59,16 +59,16 @@ class ModelReader {
   };
 
   Provenance of_key(const char* key) const {
-    return {Provenance::Kind::kPublished, file_.named(key) + " of the file", {}};
+    return {ProvenanceKind::kPublished, file_.named(key) + " of the file", {}};
   }
   Provenance of_class(const char* key) const {
     return {
-        Provenance::Kind::kPublished, fmt::format("default of {} for {}", family_.config_class, file_.named(key)), {}};
+        ProvenanceKind::kPublished, fmt::format("default of {} for {}", family_.config_class, file_.named(key)), {}};
   }
   Provenance of_type() const {
-    return {Provenance::Kind::kPublished, fmt::format("code of Transformers for model_type '{}'", type_), {}};
+    return {ProvenanceKind::kPublished, fmt::format("code of Transformers for model_type '{}'", type_), {}};
   }
-  static Provenance derived(const std::string& from) { return {Provenance::Kind::kDerived, from, {}}; }
+  static Provenance derived(const std::string& from) { return {ProvenanceKind::kDerived, from, {}}; }
 
   // Value of a key, of its alias in Transformers (nullptr: none), or the class's default.
   Number number(const char* key, const char* alias, std::uint32_t fallback) const {
@@ -326,7 +326,7 @@ class ModelReader {
       tokens -= before;
     }
     if (tokens > kMostTokens) {
-      set("seq", std::to_string(kMostTokens), {Provenance::Kind::kAssumed, "as many as are asked for", {}});
+      set("seq", std::to_string(kMostTokens), {ProvenanceKind::kAssumed, "as many as are asked for", {}});
     } else {
       set("seq", std::to_string(tokens), derived(fmt::format("'{}'", key)));
     }

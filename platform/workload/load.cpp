@@ -245,7 +245,7 @@ Provenances network_provenance(const std::string& text) {
     take_statements(of_keys, read_provenance(document, paths), paths, set);
   }
   for (const std::string& key : keys_of_words(parts.words)) {
-    of_keys.insert_or_assign(key, Provenance{Provenance::Kind::kSet, {}, {}});
+    of_keys.insert_or_assign(key, Provenance{ProvenanceKind::kSet, {}, {}});
   }
   return of_keys;
 }

@@ -5,7 +5,7 @@
     result.cycles, result.energy_pj["total"], result.utilization.mac
 
 Keywords are the command line's options. Every run has a process of its own, forked from a warm worker, so that any number
-of machines can be run, from several threads as well, and none of them can harm this process."""
+of machines can be run, also from several threads, and a crash of one does not affect this process."""
 
 from ._commands import command, compare, describe, pareto, run, search, sweep, validate
 from ._error import Error

@@ -23,9 +23,9 @@ void expect_all_rows(const SetResult& r) {
 TEST(ValidateLong, AttentionKernels) {
   const SetResult r = shipped("attention");
   expect_all_rows(r);
-  std::map<bool, std::vector<Point>> points;  // by whether they are prefill
+  std::map<bool, std::vector<MeasuredPoint>> points;  // by whether they are prefill
   for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const Row row(r.columns, r.lines[r.rows[i] - 1], r.rows[i]);
+    const DataRow row(r.columns, r.lines[r.rows[i] - 1], r.rows[i]);
     points[row.whole("prefill_chunk") > 0].push_back(r.points[i]);
   }
   ASSERT_EQ(points.size(), 2U);

@@ -25,7 +25,7 @@ REGRESS = os.path.join(ROOT, "tests", "fuzz", "regress")
 
 
 def corpus(program, folder):
-    """What the program itself writes, to be mutated."""
+    """Files written by the program, for mutation."""
     def must(*arguments):
         status, _, err = oracle.run([program, *arguments], folder)
         if status != 0:
@@ -43,7 +43,7 @@ def corpus(program, folder):
 
 
 def attempt(program, case, env):
-    """What is wrong with a case, or nothing."""
+    """Finding in a case, or None."""
     with tempfile.TemporaryDirectory(prefix="attnvp-fuzz-") as folder:
         for name, data in case.files.items():
             with open(os.path.join(folder, name), "wb") as file:

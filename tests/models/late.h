@@ -25,9 +25,9 @@ struct LateConfig {
 
   static void describe(config::Keys<LateConfig>& key) {
     using namespace config;
-    key(number("before_cycles", Unit::kCycles, 0, 100, "annotated on the way to the target"),
+    key(number("before_cycles", KeyUnit::kCycles, 0, 100, "annotated on the way to the target"),
         &LateConfig::before_cycles);
-    key(number("after_cycles", Unit::kCycles, 0, 100, "annotated on the way back"), &LateConfig::after_cycles);
+    key(number("after_cycles", KeyUnit::kCycles, 0, 100, "annotated on the way back"), &LateConfig::after_cycles);
   }
 };
 

@@ -101,7 +101,7 @@ class Network : public sc_core::sc_module {
     return socket->nb_transport_bw(payload, phase, delay);
   }
 
-  const std::vector<attnvp::PluginContext::Range> targets_;
+  const std::vector<attnvp::PluginContext::TargetRange> targets_;
   std::map<const tlm::tlm_generic_payload*, int> initiator_of_;
   int count_ = 0, responses_ = 0;
   sc_core::sc_event never_;

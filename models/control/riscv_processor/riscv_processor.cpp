@@ -207,7 +207,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
 // Bus cycles of the push unit are not counted as those of the hart.
 bool RiscvProcessor::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) {
   const std::uint64_t before = bus_cycles_;
-  const bool ok = Port::push(queue, descriptor, bytes, cycle);
+  const bool ok = CorePort::push(queue, descriptor, bytes, cycle);
   bus_cycles_ = before;
   return ok;
 }

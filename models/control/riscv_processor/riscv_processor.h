@@ -12,7 +12,7 @@
 
 namespace attnvp {
 
-class RiscvProcessor : public Processor, private riscv::Port {
+class RiscvProcessor : public Processor, private riscv::CorePort {
  public:
   RiscvProcessor(sc_core::sc_module_name name, const ModuleContext& site);
 

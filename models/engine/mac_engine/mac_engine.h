@@ -42,7 +42,7 @@ class MacEngine : public PipelinedEngine {
   void score_typed(const hal::Descriptor& descriptor, std::vector<arith::Half>& tile);
   void attend_typed(const hal::Descriptor& descriptor, const std::vector<arith::Half>& tile);
   const unsigned char* addends(const hal::Descriptor& descriptor);  // nullptr: none
-  arith::Elements elements(const hal::Descriptor& descriptor, int operand);
+  arith::ElementMatrix elements(const hal::Descriptor& descriptor, int operand);
   unsigned char* factor(const hal::Descriptor& descriptor, int operand);  // A or B, with zeros for absent rows
 
   MacPlanner planner_;

@@ -49,7 +49,7 @@ Refusal check_operands(const hal::Descriptor& d, const ProductShape& s) {
   const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
   constexpr int kScores = hal::kCapped | hal::kSloped | hal::kBucketed;
   if (!refusal.any() && ((d.flags & kScores) != 0 || hal::has_addends(d)))
-    refusal = check_operand(d, 2, hal::value_of(hal::Extent::kResult, d, 2), {kHalf});
+    refusal = check_operand(d, 2, hal::value_of(hal::OperandExtent::kResult, d, 2), {kHalf});
   if (!refusal.any() && (d.flags & hal::kBlockScaled) != 0 && d.type[0] != ElementType::kInt8) {
     return {FaultCode::kBadType, d.operand[0].address, "scales of blocks are of int8"};
   }

@@ -59,7 +59,7 @@ void VecEngine::compute_values(const hal::Descriptor& d) {
       arith::softmax_row(in, out, d.operand[0].columns, workspace_);
       continue;
     }
-    const RowMask::Columns columns = mask.of(row);
+    const RowMask::VisibleColumns columns = mask.of(row);
     RowMask::gather(in, columns, seen.data());
     if (typed && arith::is_relative(type) && columns.count() > 0) {
       arith::exp_row(seen.data(), seen.data(), columns.count(), arith::row_max(seen.data(), columns.count()));

@@ -100,7 +100,7 @@ void Topology::way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32
   if (columns_ > 0) {
     std::uint32_t at = from;
     const std::uint32_t column = to % columns_;
-    const auto go = [&](Link kind, std::uint32_t next) {
+    const auto go = [&](Topology::LinkDirection kind, std::uint32_t next) {
       links.push_back(link(kind, at));
       at = next;
     };

@@ -30,8 +30,8 @@ class Topology {
  private:
   Topology(std::uint32_t nodes, std::uint32_t columns) : nodes_(nodes), columns_(columns) {}
   // Links of a node: into the network, out of it, and from its router to the neighbours.
-  enum Link : std::uint32_t { kIn, kOut, kEast, kWest, kSouth, kNorth };
-  std::uint32_t link(Link kind, std::uint32_t node) const { return kind * nodes_ + node; }
+  enum LinkDirection : std::uint32_t { kIn, kOut, kEast, kWest, kSouth, kNorth };
+  std::uint32_t link(LinkDirection kind, std::uint32_t node) const { return kind * nodes_ + node; }
 
   std::uint32_t nodes_, columns_;  // columns: 0 for a crossbar
 };

@@ -135,8 +135,8 @@ class Network : public Interconnect {
     void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override { owner.responded(number, delay); }
     Network& owner;
     const std::size_t number;
-    enum Stage : std::uint8_t { kGoing, kThere, kBack };
-    Stage stage = kGoing;
+    enum TripStage : std::uint8_t { kGoing, kThere, kBack };
+    TripStage stage = kGoing;
     std::uint32_t from = 0, to = 0;
     int target = 0;
     std::uint64_t back_flits = 0;

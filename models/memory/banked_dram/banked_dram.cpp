@@ -159,7 +159,7 @@ bool BankedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
 }
 
 void BankedDram::piece_done(std::uint64_t index, Tick end) {
-  Access& access = accesses_[index];
+  DramAccess& access = accesses_[index];
   access.end = std::max(access.end, end);
   if (--access.pieces > 0) return;
   count();
@@ -172,7 +172,7 @@ void BankedDram::piece_done(std::uint64_t index, Tick end) {
 }
 
 // Reports the words of an access, at the peak rate of its channels, up to its end.
-void BankedDram::tell(const Access& access) {
+void BankedDram::tell(const DramAccess& access) {
   Activity* const activity = activity_of(ctx_);
   if (activity == nullptr) return;
   const double bytes_per_second = config_.channel_bytes_per_second() * access.channels;

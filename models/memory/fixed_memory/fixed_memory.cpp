@@ -17,7 +17,7 @@ const char* const kBusNames[] = {"idle", "read", "write", nullptr};
 }  // namespace
 
 FixedMemory::FixedMemory(sc_core::sc_module_name name, const ModuleContext& site, std::uint64_t bytes,
-                         const Timing& timing, const Energy& energy)
+                         const FixedTiming& timing, const Energy& energy)
     : Memory(name, site.context),
       read_words{*this, "read_words", "16-bit words", "words read by DMA", {energy.component, "read", energy.optional}},
       write_words{
@@ -83,7 +83,7 @@ std::unique_ptr<Memory> make_dram(const ModuleContext& site) {
   const DramConfig& dram = site.machine.dram;
   return std::make_unique<FixedMemory>(
       site.name, site, dram.size_bytes,
-      FixedMemory::Timing{dram.bytes_per_second, dram.latency_seconds, site.machine.own<FixedDramConfig>().duplex},
+      FixedMemory::FixedTiming{dram.bytes_per_second, dram.latency_seconds, site.machine.own<FixedDramConfig>().duplex},
       FixedMemory::Energy{"attnvp.dram", false});
 }
 
@@ -101,7 +101,7 @@ namespace {
 std::unique_ptr<Memory> make_l2(const ModuleContext& site) {
   const L2Config& l2 = site.machine.l2;
   return std::make_unique<FixedMemory>(site.name, site, l2.size_bytes,
-                                       FixedMemory::Timing{l2.bytes_per_second, l2.latency_seconds, false},
+                                       FixedMemory::FixedTiming{l2.bytes_per_second, l2.latency_seconds, false},
                                        FixedMemory::Energy{"attnvp.l2", true});
 }
 

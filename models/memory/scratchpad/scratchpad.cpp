@@ -80,7 +80,7 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
   }
   std::uint64_t less = bytes < before ? before - bytes : 0;
   for (std::size_t i = allocations_.size(); less > 0 && i-- > 0;) {
-    Allocation& a = allocations_[i];
+    TaggedAllocation& a = allocations_[i];
     if (tag != 0 && tag != a.tag) continue;
     const std::uint64_t n = std::min(less, a.bytes);
     less -= n;

@@ -17,7 +17,7 @@ namespace attnvp {
 
 class Activity;
 
-class Scratchpad : public Memory, protected Crossings::Owner, private Target, private StreamTarget {
+class Scratchpad : public Memory, protected Crossings::CrossingOwner, private Target, private StreamTarget {
  public:
   Scratchpad(sc_core::sc_module_name name, const ModuleContext& site);  // with FairShare
   Scratchpad(sc_core::sc_module_name name, const ModuleContext& site, std::unique_ptr<Arbiter> arbiter);
@@ -76,11 +76,12 @@ class Scratchpad : public Memory, protected Crossings::Owner, private Target, pr
   std::vector<std::unique_ptr<Signal>> rates_;  // bytes per cycle, one per port
   std::vector<double> shown_rates_;             // last values of rates_
   std::uint64_t rates_shown_at_ = 0;            // cycle of the last of them
-  struct Allocation {
+  struct TaggedAllocation {
     std::uint64_t tag;
     std::uint64_t bytes;
   };
-  std::vector<Allocation> allocations_;  // allocations of firmware, oldest first; kept only while a waveform is written
+  std::vector<TaggedAllocation>
+      allocations_;  // allocations of firmware, oldest first; kept only while a waveform is written
 };
 
 }  // namespace attnvp

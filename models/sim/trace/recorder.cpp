@@ -6,7 +6,7 @@
 namespace attnvp {
 
 Recorder::Recorder(sc_core::sc_object& root, const Clock& clock,
-                   const std::function<bool(const std::string& module)>& wanted, Window window)
+                   const std::function<bool(const std::string& module)>& wanted, TraceWindow window)
     : clock_(clock), window_(window) {
   for_each_module(root, [&](Module& module) {
     if (module.signals().empty() || !wanted(module.name())) return;

@@ -106,18 +106,18 @@ VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals
     for (std::uint64_t v = 0; signal.names() != nullptr && signal.names()[v] != nullptr; ++v) {
       enum_codes_.back().push_back(codes.code(signal, v));
     }
-    forms_.push_back({signal.kind() == Signal::Kind::kReal, bits(static_cast<std::uint32_t>(id)) == 1});
+    forms_.push_back({signal.kind() == Signal::SignalKind::kReal, bits(static_cast<std::uint32_t>(id)) == 1});
   }
   used_.assign(signals_.size(), false);
 }
 
 unsigned VcdWriter::bits(std::uint32_t id) const {
   const Signal& signal = *signals_[id].signal;
-  return signal.kind() == Signal::Kind::kEnum ? codes_.bits() : signal.bits();
+  return signal.kind() == Signal::SignalKind::kEnum ? codes_.bits() : signal.bits();
 }
 
 std::string VcdWriter::range(std::uint32_t id) const {
-  const bool vector = signals_[id].signal->kind() != Signal::Kind::kReal && bits(id) > 1;
+  const bool vector = signals_[id].signal->kind() != Signal::SignalKind::kReal && bits(id) > 1;
   return vector ? fmt::format("[{}:0]", bits(id) - 1) : "";
 }
 
@@ -154,7 +154,7 @@ void VcdWriter::write_time(std::uint64_t time) {
 }
 
 void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t value) const {
-  const Form& form = forms_[id];
+  const SignalForm& form = forms_[id];
   ChangeText line;
   if (form.is_real) {
     line.add_real(Signal::real_of(value));
@@ -188,7 +188,7 @@ std::string VcdWriter::text() const {
   const auto declare = [&](const auto& self, const VcdScope& scope) -> void {
     out += fmt::format("$scope module {} $end\n", scope.name);
     for (const std::uint32_t id : scope.signals) {
-      const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
+      const bool real = signals_[id].signal->kind() == Signal::SignalKind::kReal;
       out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], declared_name(id));
     }
     for (const std::size_t i : scope.annotations) {
@@ -246,12 +246,12 @@ void VcdWriter::write_note(std::string& out, const Annotation& annotation, std::
 // The blocks of the body, each with a time and its changes, merged with the notes. At one time the body's changes come
 // first, then those of annotations, then those of late signals.
 std::string VcdWriter::body_with_notes() const {
-  struct Late {
+  struct LateChange {
     std::uint64_t time, value;
     const Annotation* annotation;  // nullptr: the signal
     std::uint32_t signal;
   };
-  std::vector<Late> late;
+  std::vector<LateChange> late;
   for (const Annotation& a : annotations_) {
     for (const Note& note : a.notes) {
       if (note.time > begin_ && note.time <= time_) late.push_back({note.time, note.value, &a, 0});
@@ -262,7 +262,7 @@ std::string VcdWriter::body_with_notes() const {
       if (note.time > begin_ && note.time <= time_) late.push_back({note.time, note.value, nullptr, filled.signal});
     }
   }
-  std::stable_sort(late.begin(), late.end(), [](const Late& a, const Late& b) { return a.time < b.time; });
+  std::stable_sort(late.begin(), late.end(), [](const LateChange& a, const LateChange& b) { return a.time < b.time; });
 
   std::string out;
   out.reserve(body_.size() + late.size() * 32);

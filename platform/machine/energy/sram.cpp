@@ -29,7 +29,7 @@ SramTable::SramTable(const std::string& path) {
   }
 }
 
-const SramTable::Curves& SramTable::curves_of(Cell& cell) const {
+const SramTable::Curves& SramTable::curves_of(CellRows& cell) const {
   std::call_once(cell.is_read, [&cell] {
     for (const config::CsvLine& line : cell.lines) {
       const auto number = [&](std::size_t column) { return std::log(config::positive_number(line, column)); };

@@ -52,14 +52,14 @@ class SramTable {
   using Curves = std::map<double, std::map<double, std::map<double, Curve>>>;  // node -> width -> banks -> bytes
 
   // Rows of one type of cell, whose numbers are read when they are first needed.
-  struct Cell {
+  struct CellRows {
     std::vector<config::CsvLine> lines;
     std::once_flag is_read;
     Curves curves;
   };
-  const Curves& curves_of(Cell& cell) const;
+  const Curves& curves_of(CellRows& cell) const;
 
-  mutable std::map<std::string, Cell> cells_;
+  mutable std::map<std::string, CellRows> cells_;
   double smallest_node_nm_ = std::numeric_limits<double>::infinity();
 };
 

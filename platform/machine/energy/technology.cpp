@@ -64,14 +64,14 @@ double number(const Document& document, const YAML::Node& node, const std::strin
 
 }  // namespace
 
-struct Technology::List {
+struct Technology::EntryList {
   const char* name;                                             // in the file
   const char* name_key;                                         // name of an entry
   const char* suffix;                                           // distinguishes lists with the same names
   std::vector<std::pair<std::string, std::string>> quantities;  // keys, and units if shown
 };
 
-double Technology::Entry::of(const char* key) const {
+double Technology::TechnologyEntry::of(const char* key) const {
   const auto found = values.find(key);
   return found == values.end() ? 0 : found->second;
 }
@@ -140,7 +140,7 @@ Technology::Technology(const std::string& path) {
   }
 }
 
-void Technology::read_list(const Document& document, const List& list) {
+void Technology::read_list(const Document& document, const EntryList& list) {
   const YAML::Node figures = document.root()["MODEL"][list.name];
   if (!figures) return;
   document.require_list(figures, fmt::format("key 'MODEL.{}'", list.name));
@@ -165,7 +165,7 @@ void Technology::read_list(const Document& document, const List& list) {
     const auto value = [&](const char* key, double otherwise) {
       return node[key] ? number(document, node[key], fmt::format("{}: key '{}'", name, key)) : otherwise;
     };
-    Entry e;
+    TechnologyEntry e;
     for (const auto& [key, unit] : list.quantities) {
       if (node[key]) e.values[key] = value(key.c_str(), 0);
     }
@@ -208,10 +208,10 @@ const Technology& Technology::of(const std::string& path) {
   return found != known.end() ? found->second : known.emplace(path, Technology(path)).first->second;
 }
 
-const Technology::Entry& Technology::entry(const std::string& name) const { return entries_.at(name); }
+const Technology::TechnologyEntry& Technology::entry(const std::string& name) const { return entries_.at(name); }
 
 Figure Technology::pj(const std::string& name, double nm, double volts) const {
-  const Entry& e = entry(name);
+  const TechnologyEntry& e = entry(name);
   const double multiplies = e.of("fp32_multiplies"), adds = e.of("fp32_adds");
   if (multiplies > 0 || adds > 0) {
     const Figure parts = pj("fp32_multiply", nm, volts) * multiplies + pj("fp32_add", nm, volts) * adds;
@@ -228,7 +228,7 @@ Figure Technology::pj(const std::string& name, double nm, double volts) const {
 }
 
 double Technology::mm2(const std::string& name, double nm) const {
-  const Entry& e = entry(name);
+  const TechnologyEntry& e = entry(name);
   return e.of("um2") * 1e-6 * area_scale(e.of("nm"), nm);
 }
 
@@ -238,7 +238,7 @@ Figure Technology::dram_pj_per_bit(const std::string& type) const { return entry
 Figure Technology::dram_mw_per_gib(const std::string& type) const { return entry(type).figure("mw_per_gib"); }
 
 DramCommands Technology::dram_commands(const std::string& type) const {
-  const Entry& e = entry(type + kCommands);
+  const TechnologyEntry& e = entry(type + kCommands);
   return {e.figure("activate_pj_per_kib"), e.figure("read_pj_per_bit"),
           e.figure("write_pj_per_bit"),    e.figure("read_io_pj_per_bit"),
           e.figure("write_io_pj_per_bit"), e.figure("refresh_pj_per_mib"),

@@ -60,16 +60,16 @@ class Technology {
   TechnologyConfig keys(const TechnologyConfig& machine) const;
 
  private:
-  struct Entry {
+  struct TechnologyEntry {
     std::map<std::string, double, std::less<>> values;  // by key
     double low = 1, high = 1;
     double of(const char* key) const;  // 0: not given
     Figure figure(const char* key) const { return {of(key), low, high}; }
   };
-  struct List;
-  void read_list(const config::Document& document, const List& list);
-  const Entry& entry(const std::string& name) const;
-  std::map<std::string, Entry> entries_;
+  struct EntryList;
+  void read_list(const config::Document& document, const EntryList& list);
+  const TechnologyEntry& entry(const std::string& name) const;
+  std::map<std::string, TechnologyEntry> entries_;
   std::vector<ValueSource> provenance_;
   Replaced replaced_;
   std::vector<config::Setting> settings_;  // keys of the machine

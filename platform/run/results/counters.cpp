@@ -69,7 +69,7 @@ std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config
     value.action = action;
     if (value.value > 0) {  // only actions that occur need an entry
       value.energy_pj = static_cast<double>(value.value) * energy.pj(component, action, module.size_bytes());
-      const config::EnergyTable::Action range = energy.range(component, action);
+      const config::EnergyTable::EnergyAction range = energy.range(component, action);
       value.low_pj = value.energy_pj * range.low;
       value.high_pj = value.energy_pj * range.high;
     }

@@ -21,8 +21,9 @@ struct PagedConfig {
 
   static void describe(config::Keys<PagedConfig>& key) {
     using namespace config;
-    key(power_of_two("row", Unit::kBytes, 64, kMiB, "with policy paged: a row"), &PagedConfig::row_bytes);
-    key(number("activate", Unit::kTime, 0, 1e-3, "with policy paged: to open a row"), &PagedConfig::activate_seconds);
+    key(power_of_two("row", KeyUnit::kBytes, 64, kMiB, "with policy paged: a row"), &PagedConfig::row_bytes);
+    key(number("activate", KeyUnit::kTime, 0, 1e-3, "with policy paged: to open a row"),
+        &PagedConfig::activate_seconds);
   }
 };
 

@@ -95,7 +95,7 @@ TEST(Model, AreaFollowsTheMachine) {
   EXPECT_GT(area(coarse), 3 * area(plain));
   double parts = 0;
   const MachineModel model(plain, Technology::cmos());
-  for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
+  for (const ModelPart& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
   // Parts cover 60% to 86% of the floorplan (configs/energy/cmos.yaml: 0.75, factors 0.8 and 1.15).
   const Figure range = model.area_range();
@@ -117,14 +117,15 @@ TEST(Model, AreaOfHeterogeneousCoresIsTheirSum) {
   const auto of_cores = [](const MachineConfig& m) {
     double mm2 = 0;
     const MachineModel model(m, Technology::cmos());
-    for (const Part& part : model.parts()) mm2 += part.in_core ? part.area_mm2 * static_cast<double>(part.count) : 0;
+    for (const ModelPart& part : model.parts())
+      mm2 += part.in_core ? part.area_mm2 * static_cast<double>(part.count) : 0;
     return mm2;
   };
   EXPECT_GT(of_cores(large), 2 * of_cores(small));
   EXPECT_NEAR(of_cores(both), of_cores(large) + 2 * of_cores(small), 1e-12);
   double parts = 0;
   const MachineModel model(both, Technology::cmos());
-  for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
+  for (const ModelPart& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
 }
 

@@ -363,11 +363,11 @@ TEST(ModelFile, ValuesSayWhereTheyComeFrom) {
   folder.write("m/config.json", kGemma3 + "}");
   const Provenances of_keys = network_provenance("hf:m,layer_type=full_attention,batch=2");
   EXPECT_EQ(of_keys.at("emb").text(), "published key 'head_dim' of the file");
-  EXPECT_EQ(of_keys.at("batch").kind, Provenance::Kind::kSet);
+  EXPECT_EQ(of_keys.at("batch").kind, ProvenanceKind::kSet);
   folder.write("n/config.json", R"({"model_type": "gemma", "num_attention_heads": 16})");
   EXPECT_EQ(network_provenance("hf:n").at("emb").text(), "published default of GemmaConfig for key 'head_dim'");
-  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("batch").kind, Provenance::Kind::kSet);
-  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("heads").kind, Provenance::Kind::kPublished);
+  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("batch").kind, ProvenanceKind::kSet);
+  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("heads").kind, ProvenanceKind::kPublished);
 }
 
 // A shipped network and a published configuration of the model say the same.
