@@ -113,7 +113,7 @@ void RtlVecEngine::link(DescriptorWork& work) const {
   if (work.linear && work.vec) work.vec->sources = work.linear->sources;
 }
 
-void RtlVecEngine::await(Phase phase, std::function<bool()> there, std::function<void()> then) {
+void RtlVecEngine::await(PipelinePhase phase, std::function<bool()> there, std::function<void()> then) {
   if (there()) return then();
   await_of(phase) = {std::move(there), std::move(then)};
 }
@@ -131,7 +131,7 @@ void RtlVecEngine::look() {
   linear_.poke();
 }
 
-void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan) {
+void RtlVecEngine::begin(PipelinePhase phase, const hal::Descriptor& d, const Plan& plan) {
   if (d.opcode == Opcode::kNop) return ended(phase);
   switch (phase) {
     case kFill:
@@ -165,7 +165,7 @@ void RtlVecEngine::begin_feeding(DescriptorWork& work) {
   if (work.linear && !std::exchange(work.linear_is_fed, true)) linear_.feed(work.linear, work.first_rows);
 }
 
-void RtlVecEngine::fill(Phase phase) {
+void RtlVecEngine::fill(PipelinePhase phase) {
   const Plan& plan = plan_of(phase);
   // L1 checks all regions before the block receives an element.
   for (const Stream* stream : {&plan.fill, &plan.body, &plan.drain}) {
@@ -204,7 +204,7 @@ void RtlVecEngine::next_row() {
   cross(kBody, row_stream_);
 }
 
-void RtlVecEngine::crossed(Phase phase) {
+void RtlVecEngine::crossed(PipelinePhase phase) {
   const hal::Descriptor& d = descriptor_of(phase);
   if (d.opcode == Opcode::kNop || phase == kDrain) return ended(phase);
   if (phase == kFill || phase == kRefill) {

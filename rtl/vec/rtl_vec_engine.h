@@ -25,8 +25,8 @@ class RtlVecEngine : public VecEngine {
 
  protected:
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
-  void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan) override;
-  void crossed(Phase phase) override;
+  void begin(PipelinePhase phase, const hal::Descriptor& descriptor, const Plan& plan) override;
+  void crossed(PipelinePhase phase) override;
   void abandon() override;
   void compute_values(const hal::Descriptor& /*descriptor*/) override {}
 
@@ -50,15 +50,15 @@ class RtlVecEngine : public VecEngine {
   StridedRows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
   void link(DescriptorWork& work) const;
   void begin_feeding(DescriptorWork& work);
-  void fill(Phase phase);
+  void fill(PipelinePhase phase);
   void next_row();
   // Condition on a block that a stage waits for.
   struct Await {
     std::function<bool()> there;
     std::function<void()> then;
   };
-  Await& await_of(Phase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
-  void await(Phase phase, std::function<bool()> there, std::function<void()> then);
+  Await& await_of(PipelinePhase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
+  void await(PipelinePhase phase, std::function<bool()> there, std::function<void()> then);
   void look();  // checks the conditions
   void store(DescriptorWork& work);
   void store_linear(const DescriptorWork& work, std::uint64_t row);
