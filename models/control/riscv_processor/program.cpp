@@ -25,7 +25,7 @@ std::string shipped(const std::string& name) {
 }
 
 // Port without effect, for a core that only checks whether a program fits.
-class Nowhere final : public Port {
+class Nowhere final : public RiscvBus {
   bool transfer(bool /*write*/, std::uint64_t /*address*/, void* /*data*/, std::uint32_t /*bytes*/,
                 std::uint64_t& /*cycle*/) override {
     return false;
