@@ -63,7 +63,7 @@ wrong 'need [0-9]+ bytes of DRAM' run --data timing --net H=1024,N=65536,E=128
 
 # Dataflows, tilings, options.
 wrong "dataflow 'maz' is unknown; did you mean 'mas'\\?$" run --dataflow maz
-wrong "dataflow 'nothing' is unknown; allowed: .*mas" compare --dataflow nothing
+wrong "dataflow 'nothing' is unknown; allowed: .*all: attnvp list dataflows" compare --dataflow nothing
 wrong "'softpipe' has no options" run --dataflow softpipe:speed=9
 wrong "option 'prefetsh' is unknown; did you mean 'prefetch'" run --dataflow flat:prefetsh=on
 wrong "found 'perhaps'; allowed are on, off" run --dataflow flat:prefetch=perhaps
@@ -74,13 +74,13 @@ wrong "key 'nq': found '0'" run --tiling nq=0
 wrong "key 'nq': .*whole number" run --tiling nq=1.5
 wrong "key 'kv': found '9'" run --tiling kv=9
 wrong "option '--jsno' is unknown; did you mean '--json'" run --jsno x.json
-wrong "option '--frobnicate' is unknown; allowed: .*--hw" run --frobnicate=1
+wrong "option '--frobnicate' is unknown; allowed: --.*all: attnvp help run." run --frobnicate=1
 wrong "option '--frobnicate' is unknown" --frobnicate
 wrong "option '--first' is unknown" run --first --second
 wrong "'nowhere' is not in .*hardware" run --hw nowhere --net nowhere
 wrong "command 'comparee' is unknown; did you mean 'compare'" comparee
-wrong "command 'frobnicate' is unknown; allowed: run, compare" frobnicate
-wrong 'a command is missing; allowed: run, compare'
+wrong "command 'frobnicate' is unknown; allowed: .*all: attnvp help" frobnicate
+wrong 'a command is missing; allowed: run, compare, .*attnvp help'
 wrong "argument 'extra' is unexpected" run extra
 wrong '--hw needs a value' run --hw
 wrong '--net is given more than once' run --net xlm --net xlm
@@ -92,9 +92,9 @@ wrong "found 'things'; allowed: hardware" list things
 wrong "'nowhere' is not in .*hardware" bench --hw nowhere
 wrong '--seconds: ' bench --seconds 0
 wrong "--against: 'nowhere' is not a program that can be run" bench --against nowhere
-wrong 'describe needs an argument' describe
-wrong "'edgee' is no machine, .* did you mean 'edge'" describe edgee
-wrong "'mac.row' is no machine, .* or key; did you mean 'mac.rows'" describe mac.row
+wrong "describe: argument 'what' is missing" describe
+wrong "'edgee' is unknown; did you mean 'edge'" describe edgee
+wrong "'mac.row' is unknown; did you mean 'mac.rows'" describe mac.row
 wrong "is for machines, which 'mac.rows' is not" describe mac.rows --set cores=2
 wrong "is for machines, which 'mas' is not" describe mas --set cores=2
 wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
@@ -123,7 +123,7 @@ for option in --out --q --k --v; do wrong "$option needs --data full" run --data
 # Traces.
 wrong '--trace-scope needs --vcd, --timeline or --instruction-trace' run "${small[@]}" --trace-scope mac
 wrong '--trace-to needs --vcd, --timeline or --instruction-trace' run "${small[@]}" --trace-to 5
-wrong "--trace-scope: 'core7' is no module of this machine; did you mean 'core" run "${small[@]}" --vcd r.vcd --trace-scope core7
+wrong "--trace-scope: 'core7' is not a module of this machine; did you mean 'core" run "${small[@]}" --vcd r.vcd --trace-scope core7
 wrong '--trace-from is cycle 9, --trace-to cycle 5' run "${small[@]}" --vcd r.vcd --trace-from 9 --trace-to 5
 wrong "--trace-from: found '5 MiB'.* allowed units: ps, ns.*without a unit is cycles" run "${small[@]}" --vcd r.vcd --trace-from '5 MiB'
 
@@ -133,7 +133,7 @@ wrong "graph.yaml:3: node 'o': key 'op': operation 'outptu' is unknown; did you 
 wrong "graph.yaml:3: node 'o'" describe "$in/graph.yaml"
 wrong "'naiv' is not in .*did you mean 'naive'" stream naiv
 wrong 'nowhere.yaml: no such file' stream ./nowhere.yaml
-wrong 'stream needs an argument' stream
+wrong "stream: argument 'graph' is missing" stream
 for n in 0 -1 x 1.5 1048577; do wrong "--n: found '$n'; allowed is 1 to 1048576" stream naive "--n=$n"; done
 wrong "--d: found '4097'; allowed is 1 to 4096" stream naive --d 4097
 wrong "channel 'log' is unknown; did you mean 'long'" stream naive --depth log=4

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that a type name has one definition in the C++ sources outside tests: names_lint.py [ROOT]
+"""Checks names in the C++ sources outside tests: names_lint.py [ROOT]
 
+A type name has one definition, and standard terms replace the names of a private vocabulary (REPLACED).
 Counted are classes, structs, unions, enumerations and aliases, in namespaces, in classes and in anonymous namespaces.
 Classes in functions count too; aliases in functions, aliases of one letter, template parameters and specialisations do
 not."""
@@ -15,6 +16,12 @@ from comments_lint import FOLDERS
 # Names that the language, the standard library or the coroutine protocol asks for in every class of a kind.
 CONVENTIONAL = {"promise_type", "value_type", "iterator", "const_iterator", "reference", "pointer", "difference_type",
                 "iterator_category", "size_type", "Awaiter"}
+# In any capitals and with or without a trailing underscore; members of a class are names, too.
+REPLACED = {"agenda": "event_queue", "completions": "initiator", "ledger": "stall_attribution", "givers": "signallers",
+            "journal": "command_trace", "judge": "evaluate", "look": "check", "glance": "low_fidelity", "merit": "cost",
+            "prospects": "candidates", "effort": "budget", "way": "route", "contest": "portfolio",
+            "trial": "dry_run, validation", "challenge": "validation", "site": "module_context",
+            "happening": "event", "house": "component", "room": "space, capacity", "account": "attribution"}
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
                    r"""|[A-Za-z_]\w*|\d[\w']*|::|\[\[|\]\]|[^\s\w]|\n""", re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
@@ -112,15 +119,25 @@ def types(text):
         at += 1
 
 
+def replaced(text):
+    """(name, line number) of each name for which another one is the term."""
+    for word, line in tokens(text):
+        if NAME.match(word) and word.lower().rstrip("_") in REPLACED:
+            yield word, line
+
+
 def main(root):
-    places, files = collections.defaultdict(list), 0
+    places, files, found = collections.defaultdict(list), 0, 0
     for folder in (*FOLDERS, "python"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".cpp", ".h") and path.is_file():
                 files += 1
-                for name, line in types(path.read_text(encoding="utf-8")):
-                    places[name].append(f"{path.relative_to(root).as_posix()}:{line}")
-    found = 0
+                text, file = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+                for name, line in types(text):
+                    places[name].append(f"{file}:{line}")
+                for name, line in replaced(text):
+                    found += 1
+                    print(f"{file}:{line}: the name {name}; standard terms: {REPLACED[name.lower().rstrip('_')]}")
     for name, where in sorted(places.items()):
         if len(where) > 1 and name not in CONVENTIONAL:
             found += 1

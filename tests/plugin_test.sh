@@ -77,9 +77,9 @@ broken b_error "$dram answered TLM_ADDRESS_ERROR_RESPONSE to $piece $at"
 broken b_incomplete "$dram answered TLM_INCOMPLETE_RESPONSE to $piece $at"
 broken error "$dram answered TLM_BURST_ERROR_RESPONSE to $piece $at"
 broken b_throw "$dram threw an exception \"thrown in b_transport\\\\nsecond line\" \($piece\) $at"
-broken b_throw_int "$dram threw an exception that is no std::exception \($piece\) $at"
+broken b_throw_int "$dram threw an exception that is not a std::exception \($piece\) $at"
 broken fw_throw "$dram threw an exception \"thrown in nb_transport_fw.* $at"
-broken fw_throw_int "$dram threw an exception that is no std::exception .*$at"
+broken fw_throw_int "$dram threw an exception that is not a std::exception .*$at"
 broken event_throw "$dram threw an exception \"thrown in an event.* $at"
 broken event_throw_int "$dram threw an exception .*$at"
 broken elaboration_throw "$dram threw an exception \"thrown in end_of_elaboration.* $at"
@@ -106,11 +106,11 @@ unusable() { # MODE PATTERN
 }
 for where in load version; do
   unusable ${where}_throw 'which threw an exception "thrown in .*" when it was loaded'
-  unusable ${where}_throw_int 'which threw an exception that is no std::exception when it was loaded'
+  unusable ${where}_throw_int 'which threw an exception that is not a std::exception when it was loaded'
 done
 for where in constructor bytes; do
   unusable ${where}_throw 'which threw an exception "thrown in .*" when its plug-in was made'
-  unusable ${where}_throw_int 'which threw an exception that is no std::exception when its plug-in was made'
+  unusable ${where}_throw_int 'which threw an exception that is not a std::exception when its plug-in was made'
 done
 unusable null 'which made no plug-in'
 for bytes in 0 48 2097152; do

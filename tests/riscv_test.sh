@@ -4,9 +4,9 @@
 
 wrong 'no such file' riscv nothing.elf
 printf 'text' >"$in/text.elf"
-wrong 'no ELF file' riscv "$in/text.elf"
+wrong 'not an ELF file' riscv "$in/text.elf"
 printf '\x7fELF' >"$in/short.elf"
-wrong 'no ELF file' riscv "$in/short.elf"
+wrong 'not an ELF file' riscv "$in/short.elf"
 head -c 40 "$attnvp" >"$in/cut.elf"
 wrong 'truncated' riscv "$in/cut.elf"
 wrong 'not RISC-V' riscv "$attnvp"

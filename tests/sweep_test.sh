@@ -45,7 +45,7 @@ expect 2 "'nowhere' is not in .*sweeps" sweep nowhere
 expect 2 '--shard: found .4/3.' sweep tiny.yaml --shard 4/3
 expect 2 '--shard: found .1.' sweep tiny.yaml --shard 1
 expect 2 "--jobs: found '9999'; allowed is 0 to 1024" sweep tiny.yaml --jobs 9999
-expect 2 'sweep needs an argument' sweep
+expect 2 "sweep: argument 'sweep' is missing" sweep
 expect 2 'nowhere.db: no such file' pareto nowhere.db
 expect 2 'nowhere.db: no such file' merge out.db nowhere.db
 [[ -e out.db ]] && failed 'a failed merge left a database'
@@ -53,7 +53,7 @@ printf 'axes:\n  l1.size: []\n' >wrong.yaml
 expect 2 "wrong.yaml:2: axis 'l1.size' has no values" sweep wrong.yaml
 printf 'axes:\n  l1.sice: [1 MiB]\n' >wrong.yaml
 expect 2 "wrong.yaml:2: key 'l1.sice' is unknown; did you mean 'l1.size'" sweep wrong.yaml
-expect 2 'tiny.yaml: cannot be (read|written): it is no database' sweep tiny.yaml --db tiny.yaml
+expect 2 'tiny.yaml: cannot be (read|written): not a database' sweep tiny.yaml --db tiny.yaml
 cp many.db version.db
 sqlite3 version.db 'PRAGMA user_version = 7'
 expect 2 'version.db: has schema version 7; this attnvp reads version 3' sweep many.yaml --db version.db

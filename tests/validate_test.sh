@@ -12,7 +12,7 @@ printf '# nothing\n' >"$in/empty.csv"
 printf 'a,b\n1,2\n' >"$in/unknown.csv"
 printf 'a,b\n1,2,3\n' >"$in/ragged.csv"
 printf 'a,a\n1,2\n' >"$in/twice.csv"
-wrong 'empty.csv: there is no table' validate --data "$in/empty.csv"
+wrong 'empty.csv: not a table' validate --data "$in/empty.csv"
 wrong "unknown.csv:1: columns 'a,b' are of no known set" validate --data "$in/unknown.csv"
 wrong 'ragged.csv:2: found 3 cells, the first line has 2' validate --data "$in/ragged.csv"
 wrong "twice.csv:1: column 'a' is there twice" validate --data "$in/twice.csv"
@@ -87,9 +87,9 @@ done
 same "$log/marked" "$log/plain"
 rm -- marked.json plain.json
 for key in dram.policy control.lists name l1.kind; do
-  wrong "^attnvp: --key '$key': it is no number; allowed are keys such as dram.bandwidth$" calibrate --data "$in/plain.csv" --key $key
+  wrong "^attnvp: --key '$key': not a number; allowed are keys such as dram.bandwidth$" calibrate --data "$in/plain.csv" --key $key
 done
-wrong "--key 'l1.sise': a machine has no such key" calibrate --data "$in/plain.csv" --key l1.sise
+wrong "--key 'l1.sise': the key is unknown; did you mean 'l1.size'" calibrate --data "$in/plain.csv" --key l1.sise
 wrong "--key 'cores': it is given twice" calibrate --data "$in/plain.csv" --key cores --key cores
 run calibrate --data "$in/plain.csv" --key l1.size # in bytes, within its range
 [[ $status -eq 0 ]] && grep -q '^  l1.size: calibrated' "$log/stdout" || failed "status $status: $(<"$log/stderr")"
@@ -134,7 +134,7 @@ grep -E '^(M,N|512,64,64,512,16,)' "$configs/validation/chains.csv" >"$in/pairs.
   failed "calibrate failed"
 grep -q 'dram.latency: calibrated to set chains; mean error of the set 0\.' fit.txt || failed "a poor fit: $(cat fit.txt)"
 rm -- fit.txt
-wrong 'no such key' calibrate --data "$in/pairs.csv" --key dram.colour
+wrong 'the key is unknown' calibrate --data "$in/pairs.csv" --key dram.colour
 wrong 'at most 3' calibrate --data "$in/pairs.csv" --key clock --key clock --key clock --key clock
 
 finish

@@ -153,8 +153,8 @@ std::vector<ComparedDataflow> entries_of(const std::vector<std::string>& names, 
     if (!has(of_own) && !has(of_shipped)) {
       std::vector<std::string> all = of_own;
       all.insert(all.end(), of_shipped.begin(), of_shipped.end());
-      throw config::ConfigError(
-          fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, all)));
+      throw config::ConfigError(fmt::format("dataflow {} is unknown{}", config::in_quotes(name),
+                                            config::hint(name, all, "attnvp list dataflows")));
     }
     if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
     if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;

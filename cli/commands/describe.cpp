@@ -224,8 +224,12 @@ std::vector<DescribedKind> kinds_of(const std::string& what) {
   std::vector<std::string> keys = config::with_sections(report::key_paths());
   for (const config::KeyInfo& key : job::tiling_keys()) keys.push_back(key.path);
   const bool like_a_key = config::nearest(what, names).empty() && !config::nearest(what, keys).empty();
-  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph, energy table or key{}",
-                                        config::in_quotes(what), config::hint(what, like_a_key ? keys : names)));
+  const std::string near = config::nearest(what, like_a_key ? keys : names);
+  throw config::ConfigError(fmt::format(
+      "{} is unknown; {}", config::in_quotes(what),
+      near.empty()
+          ? "allowed are machines, networks, dataflows, streaming graphs, energy tables (`attnvp list`) and keys"
+          : fmt::format("did you mean '{}'?", near)));
 }
 
 // Describes an ELF file, independent of the machine.

@@ -179,7 +179,8 @@ int worker() {
   int kind = 0;
   socklen_t bytes = sizeof kind;
   if (::getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &kind, &bytes) != 0 || kind != SOCK_SEQPACKET) {
-    throw config::ConfigError("worker: stdin is no socket of kind SOCK_SEQPACKET; the Python package starts workers");
+    throw config::ConfigError(
+        "worker: stdin must be a socket of kind SOCK_SEQPACKET; the Python package starts workers");
   }
   Server().run();
   return 0;

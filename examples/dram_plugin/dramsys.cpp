@@ -49,7 +49,7 @@ class DramsysMemory : public sc_core::sc_module {
 
 class DramsysPlugin : public attnvp::DramPlugin {
  public:
-  explicit DramsysPlugin(const attnvp::DramPluginSite& site) : memory_(site.name) {}
+  explicit DramsysPlugin(const attnvp::DramPluginSite& module_context) : memory_(module_context.name) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.in; }
   bool phases() const override { return true; }
   std::uint32_t most_bytes() const override { return memory_.burst_bytes(); }

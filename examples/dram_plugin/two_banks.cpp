@@ -80,7 +80,7 @@ class TwoBanks : public sc_core::sc_module {
 
 class TwoBanksPlugin : public attnvp::DramPlugin {
  public:
-  explicit TwoBanksPlugin(const attnvp::DramPluginSite& site) : dram_(site.name) {}
+  explicit TwoBanksPlugin(const attnvp::DramPluginSite& module_context) : dram_(module_context.name) {}
   tlm::tlm_target_socket<>& socket() override { return dram_.socket; }
 #ifdef TWO_BANKS_PHASES
   bool phases() const override { return true; }

@@ -81,7 +81,7 @@ class AtMemory : public sc_core::sc_module {
 
 class AtMemoryPlugin : public attnvp::MemoryPlugin {
  public:
-  explicit AtMemoryPlugin(const attnvp::PluginContext& site) : memory_(site.name) {}
+  explicit AtMemoryPlugin(const attnvp::PluginContext& module_context) : memory_(module_context.name) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.socket; }
   bool phases() const override { return true; }
   std::uint32_t most_bytes() const override { return 256; }

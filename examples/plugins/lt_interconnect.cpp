@@ -17,9 +17,9 @@ namespace {
 
 class LtBus : public sc_core::sc_module {
  public:
-  LtBus(sc_core::sc_module_name name, const attnvp::PluginContext& site)
-      : sc_module(name), cycle_(1 / site.clock_hz, sc_core::SC_SEC), targets_(site.targets) {
-    for (std::uint32_t i = 0; i < site.initiators; ++i) {
+  LtBus(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
+      : sc_module(name), cycle_(1 / module_context.clock_hz, sc_core::SC_SEC), targets_(module_context.targets) {
+    for (std::uint32_t i = 0; i < module_context.initiators; ++i) {
       in.push_back(std::make_unique<BusTarget>(("in" + std::to_string(i)).c_str()));
       in.back()->register_b_transport(this, &LtBus::b_transport, static_cast<int>(i));
     }
@@ -52,7 +52,8 @@ class LtBus : public sc_core::sc_module {
 
 class LtInterconnectPlugin : public attnvp::InterconnectPlugin {
  public:
-  explicit LtInterconnectPlugin(const attnvp::PluginContext& site) : bus_(site.name, site) {}
+  explicit LtInterconnectPlugin(const attnvp::PluginContext& module_context)
+      : bus_(module_context.name, module_context) {}
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *bus_.in.at(initiator); }
   tlm::tlm_initiator_socket<>& out(std::uint32_t target) override { return *bus_.out.at(target); }
 

@@ -39,7 +39,8 @@ class LtMemory : public sc_core::sc_module {
 
 class LtMemoryPlugin : public attnvp::MemoryPlugin {
  public:
-  explicit LtMemoryPlugin(const attnvp::PluginContext& site) : memory_(site.name, site.clock_hz) {}
+  explicit LtMemoryPlugin(const attnvp::PluginContext& module_context)
+      : memory_(module_context.name, module_context.clock_hz) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.port(0); }
   std::uint32_t ports() const override { return kPorts; }
   tlm::tlm_target_socket<>& port(std::uint32_t number) override { return memory_.port(number); }

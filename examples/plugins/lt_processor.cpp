@@ -20,8 +20,11 @@ namespace {
 
 class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
  public:
-  LtProcessor(sc_core::sc_module_name name, const attnvp::PluginContext& site)
-      : sc_module(name), cluster_(site.cluster), access_(8 / site.clock_hz, sc_core::SC_SEC), finished_(site.finished) {
+  LtProcessor(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
+      : sc_module(name),
+        cluster_(module_context.cluster),
+        access_(8 / module_context.clock_hz, sc_core::SC_SEC),
+        finished_(module_context.finished) {
     SC_HAS_PROCESS(LtProcessor);
     SC_THREAD(run);
     sensitive << start_;
@@ -65,7 +68,8 @@ class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
 
 class LtProcessorPlugin : public attnvp::ProcessorPlugin {
  public:
-  explicit LtProcessorPlugin(const attnvp::PluginContext& site) : processor_(site.name, site) {}
+  explicit LtProcessorPlugin(const attnvp::PluginContext& module_context)
+      : processor_(module_context.name, module_context) {}
   tlm::tlm_initiator_socket<>& bus() override { return processor_.bus; }
   void start() override { processor_.start(); }
 

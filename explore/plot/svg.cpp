@@ -54,13 +54,13 @@ Scale scale_of(const std::vector<double>& values, double pixel_from, double pixe
   }
   Scale scale{low, high, pixel_from, pixel_to, low > 0 && high > 8 * low};
   if (scale.logarithmic) {
-    const double room = std::pow(high / low, 0.05);
-    scale.from /= room;
-    scale.to *= room;
+    const double margin = std::pow(high / low, 0.05);
+    scale.from /= margin;
+    scale.to *= margin;
   } else {
-    const double room = high > low ? 0.05 * (high - low) : std::max(std::abs(high) * 0.05, 1e-9);
-    scale.from -= room;
-    scale.to += room;
+    const double margin = high > low ? 0.05 * (high - low) : std::max(std::abs(high) * 0.05, 1e-9);
+    scale.from -= margin;
+    scale.to += margin;
   }
   return scale;
 }

@@ -80,7 +80,8 @@ SweepRequest sweep_request_of(const ordered_json& json) {
     std::vector<std::string> values;
     if (!list.is_array()) throw ConfigError(fmt::format("axis {}: found no list", config::in_quotes(key)));
     for (const ordered_json& value : list) {
-      if (!value.is_string()) throw ConfigError(fmt::format("axis {}: a value is no text", config::in_quotes(key)));
+      if (!value.is_string())
+        throw ConfigError(fmt::format("axis {}: every value must be a text", config::in_quotes(key)));
       values.push_back(value.get<std::string>());
     }
     check_axis(request, key, values);

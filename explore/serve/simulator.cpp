@@ -42,14 +42,14 @@ constexpr int kUnprocessable = 422, kInternalError = 500;
 std::uint64_t number_in(const nlohmann::ordered_json& request, const char* name, std::uint64_t by_default) {
   if (!request.contains(name)) return by_default;
   if (!request[name].is_number_unsigned()) {
-    throw config::ConfigError(fmt::format("request: member '{}' is no whole number", name));
+    throw config::ConfigError(fmt::format("request: member '{}' must be a whole number", name));
   }
   return request[name].get<std::uint64_t>();
 }
 
 std::string text_in(const nlohmann::ordered_json& request, const char* name) {
   if (!request.contains(name)) return {};
-  if (!request[name].is_string()) throw config::ConfigError(fmt::format("request: member '{}' is no text", name));
+  if (!request[name].is_string()) throw config::ConfigError(fmt::format("request: member '{}' must be a text", name));
   return request[name].get<std::string>();
 }
 
@@ -261,7 +261,7 @@ nlohmann::ordered_json Simulator::waveform(const ServerState& state, const Json&
 nlohmann::ordered_json Simulator::documents(const Json& request) {
   if (!request.contains("states") || !request["states"].is_array() || request["states"].empty() ||
       request["states"].size() > kMostRuns) {
-    throw config::ConfigError(fmt::format("request: member 'states' is no list of 1 to {} states", kMostRuns));
+    throw config::ConfigError(fmt::format("request: member 'states' must be a list of 1 to {} states", kMostRuns));
   }
   std::vector<std::string> reports;
   std::vector<Json> pages;

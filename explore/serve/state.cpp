@@ -107,16 +107,16 @@ ServerState state_of_json(const ordered_json& json) {
   ServerState state;
   for (const auto& [name, value] : json.items()) {
     if (std::string* const text = text_of(state, name); text != nullptr) {
-      if (!value.is_string()) throw ConfigError(fmt::format("state: member '{}' is no text", name));
+      if (!value.is_string()) throw ConfigError(fmt::format("state: member '{}' must be a text", name));
       *text = value.get<std::string>();
       check_text("member '" + name + "'", *text);
       continue;
     }
     if (name != "set") refuse_member(name);
-    if (!value.is_object()) throw ConfigError("state: member 'set' is no object");
+    if (!value.is_object()) throw ConfigError("state: member 'set' must be an object");
     for (const auto& [key, setting] : value.items()) {
       if (!setting.is_string()) {
-        throw ConfigError(fmt::format("state: the value of key {} is no text", config::in_quotes(key)));
+        throw ConfigError(fmt::format("state: the value of key {} must be a text", config::in_quotes(key)));
       }
       add_setting(state, key, setting.get<std::string>());
     }

@@ -36,7 +36,7 @@ std::vector<std::string> split_names(const std::string& text) {
 
 void check_name(const std::string& key, const Origin& origin) {
   if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) return;
-  if (key == "name") fail(origin, "key 'name' is no axis: it changes no result");
+  if (key == "name") fail(origin, "key 'name' cannot be an axis: results do not depend on it");
   if (config::find_key(key) != nullptr) return;
   std::vector<std::string> known = config::hardware_schema().paths();
   known.insert(known.end(), kChoices.begin(), kChoices.end());

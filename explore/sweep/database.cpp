@@ -50,7 +50,7 @@ std::string reason(const SQLite::Exception& e) {
       return "the disk or its file system failed, or a limit on file sizes was reached";
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      return "it is no database, or a damaged one";
+      return "not a database, or a damaged one";
     default:
       return e.getErrorStr();
   }
@@ -154,7 +154,7 @@ void Database::create() {
 
 void Database::check() {
   const auto refuse = [this](const std::string& why) { throw config::ConfigError(fmt::format("{}: {}", path_, why)); };
-  if (db_->execAndGet("PRAGMA application_id").getInt() != kApplicationId) refuse("is no database of attnvp sweep");
+  if (db_->execAndGet("PRAGMA application_id").getInt() != kApplicationId) refuse("not a database of attnvp sweep");
   const int schema = db_->execAndGet("PRAGMA user_version").getInt();
   if (schema != kSchema) {
     refuse(fmt::format("has schema version {}; this attnvp reads version {}; nothing was changed", schema, kSchema));

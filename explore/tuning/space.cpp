@@ -126,11 +126,11 @@ ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
 }
 
 // Memory in which a parameter's values occupy space.
-enum class Room : std::uint8_t { kNone, kL0, kL1 };
-Room room_of(const Parameter& p) {
-  if (p.extent == Extent::kCount && (p.grain != Grain::kOne || p.in_command)) return Room::kL0;
-  if (p.extent == Extent::kBatch || p.extent == Extent::kHeads) return Room::kNone;
-  return p.named != nullptr ? Room::kNone : Room::kL1;
+enum class MemoryUse : std::uint8_t { kNone, kL0, kL1 };
+MemoryUse memory_use_of(const Parameter& p) {
+  if (p.extent == Extent::kCount && (p.grain != Grain::kOne || p.in_command)) return MemoryUse::kL0;
+  if (p.extent == Extent::kBatch || p.extent == Extent::kHeads) return MemoryUse::kNone;
+  return p.named != nullptr ? MemoryUse::kNone : MemoryUse::kL1;
 }
 
 }  // namespace
@@ -377,8 +377,9 @@ std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vect
   for (std::size_t i = 0; i < vector.size(); ++i) {
     for (std::size_t k = 0; k < vector.size(); ++k) {
       ++move;
-      const Room room = room_of(parameter(i));
-      if (i == k || !is_number(i) || !is_number(k) || room == Room::kNone || room != room_of(parameter(k))) continue;
+      const MemoryUse use = memory_use_of(parameter(i));
+      if (i == k || !is_number(i) || !is_number(k) || use == MemoryUse::kNone || use != memory_use_of(parameter(k)))
+        continue;
       ParameterVector other = vector;
       other[i] = stepped(i, vector, true, true);
       other[k] = stepped(k, other, false, true);

@@ -63,10 +63,13 @@ struct CalibratedKey {
 
 const config::Key<MachineConfig>& number_key(const std::string& name) {
   const auto* key = config::find_key(name);
-  if (key == nullptr) throw ConfigError(fmt::format("--key {}: a machine has no such key", config::in_quotes(name)));
+  if (key == nullptr) {
+    throw ConfigError(fmt::format("--key {}: the key is unknown{}", config::in_quotes(name),
+                                  config::hint(name, config::hardware_schema().paths(), "attnvp describe keys")));
+  }
   if (key->type != config::Type::kInteger && key->type != config::Type::kReal) {
     throw ConfigError(
-        fmt::format("--key {}: it is no number; allowed are keys such as dram.bandwidth", config::in_quotes(name)));
+        fmt::format("--key {}: not a number; allowed are keys such as dram.bandwidth", config::in_quotes(name)));
   }
   return *key;
 }

@@ -260,8 +260,8 @@ std::string file_of_set(const std::string& name) {
     if (names.back() == name) return entry.path().string();
   }
   std::sort(names.begin(), names.end());
-  throw ConfigError(fmt::format("set {} is unknown{}; a file of your own is given by --data FILE.csv",
-                                config::in_quotes(name), names.empty() ? "" : config::hint(name, names)));
+  throw ConfigError(fmt::format("set {} is unknown{}, or --data FILE.csv", config::in_quotes(name),
+                                names.empty() ? "" : config::hint(name, names, "attnvp validate")));
 }
 
 }  // namespace attnvp::validate

@@ -101,9 +101,9 @@ class Runtime {
   static Deal deal() { return {}; }
 #endif
   bool ok() const { return status_ == Status::kDone; }
-  bool sketch() const { return sketch_; }                                  // during need_of
-  bool plain() const { return (job_.flags & hal::kPlain) != 0; }           // no softmax
-  bool dry() const { return trial_ || (job_.flags & hal::kDryRun) != 0; }  // no work is distributed
+  bool sketch() const { return sketch_; }                                       // during need_of
+  bool plain() const { return (job_.flags & hal::kPlain) != 0; }                // no softmax
+  bool dry() const { return is_dry_run_ || (job_.flags & hal::kDryRun) != 0; }  // no work is distributed
 
   // Limits the cores in use to those that have work. Returns their number.
   uint32_t use_cores(uint32_t most) { return cores_ = min(cores_, most); }
@@ -114,7 +114,7 @@ class Runtime {
   template <typename Tiling>
   Tiling parameters() {
     Tiling tiling;
-    static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job has room for");
+    static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job can hold");
     constexpr uint32_t kWords = sizeof tiling / sizeof(uint32_t);
     auto* words = reinterpret_cast<Command::Word*>(&tiling);
     uint32_t missing = 0;
@@ -229,7 +229,7 @@ class Runtime {
   void note_allocated(uint64_t bytes, L1Region region) {
     const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
     const uint32_t monitor = control_ + static_cast<uint32_t>(hal::kL1ControlOffset + hal::kL1Allocated);
-    if (ok() && !trial_ && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
+    if (ok() && !is_dry_run_ && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
   }
 
   // Other bus accesses.
@@ -258,7 +258,7 @@ class Runtime {
   void enqueue(uint32_t queue, const Command& command) {
     if (!ok()) return;
     if (!command.complete()) return fail(Status::kTooManyEvents);
-    if (!trial_) begun_ = true;
+    if (!is_dry_run_) begun_ = true;
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   void read_scales(uint32_t head, uint32_t place);
@@ -282,9 +282,9 @@ class Runtime {
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0, stage_used_ = 0;
-  bool sketch_ = false;  // during need_of
-  bool trial_ = false;   // dry run that leaves the machine unchanged
-  bool begun_ = false;   // at least one command was issued
+  bool sketch_ = false;      // during need_of
+  bool is_dry_run_ = false;  // dry run that leaves the machine unchanged
+  bool begun_ = false;       // at least one command was issued
   // Initial tokens of events, for undoing a run.
   static constexpr uint32_t kMostGiven = 32;
   struct InitialTokens {

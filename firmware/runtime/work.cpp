@@ -89,8 +89,8 @@ Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched)
   uint64_t least = 0;
   const uint32_t grains[] = {min(nq, deal.most_rows()), min(nq, deal.least_rows())};
   for (const uint32_t unit : grains) {
-    const uint32_t units = static_cast<uint32_t>(ceil_div(rows, unit)), room = nq / unit;
-    const uint32_t sizes[] = {room * cores, min(deal.full_window(room), room * cores)};
+    const uint32_t units = static_cast<uint32_t>(ceil_div(rows, unit)), capacity = nq / unit;
+    const uint32_t sizes[] = {capacity * cores, min(deal.full_window(capacity), capacity * cores)};
     for (const uint32_t most : sizes) {
       const Window w{unit, static_cast<uint32_t>(ceil_div(units, ceil_div(units, most))) * unit};
       const uint64_t here = cycles(w);

@@ -21,13 +21,13 @@ enum PipelineState : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, 
 const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
-PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& site, std::uint32_t queue_depth,
-                                 std::uint32_t pipeline_cycles)
-    : Engine(name, site.context),
-      events_("events", ctx_, hal::events_base(site.cluster), site.machine.events.events),
-      control_base_(site.base),
+PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& module_context,
+                                 std::uint32_t queue_depth, std::uint32_t pipeline_cycles)
+    : Engine(name, module_context.context),
+      events_("events", ctx_, hal::events_base(module_context.cluster), module_context.machine.events.events),
+      control_base_(module_context.base),
       pipeline_cycles_(pipeline_cycles),
-      technology_(site.machine.technology),
+      technology_(module_context.machine.technology),
       gated_(technology_.gating != "none"),
       pushed_(ctx_.event_queue),
       load_possible_(ctx_.event_queue),
@@ -36,7 +36,7 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
       resumed_(ctx_.event_queue),
       drain_has_room_(ctx_.event_queue),
       drain_due_(ctx_.event_queue),
-      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster), pushed_),
+      queue_(ctx_, queue_depth, ctx_.partition_of(module_context.cluster), pushed_),
       fetch_path_(*this),
       execute_path_(*this),
       drain_path_(*this),

@@ -53,7 +53,7 @@ class PipelinedEngine : public Engine {
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
  protected:
-  PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& site, std::uint32_t queue_depth,
+  PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& module_context, std::uint32_t queue_depth,
                   std::uint32_t pipeline_cycles);
 
   // Fills the plan, or returns why the descriptor is refused.

@@ -12,10 +12,13 @@ constexpr std::uint32_t kMostPieceBytes = 1U << 20;
 constexpr std::uint32_t kMostPorts = 1024;
 }  // namespace
 
-ForeignMemory::ForeignMemory(const std::string& library, const PluginContext& site, MemorySurroundings surroundings)
-    : around_(std::move(surroundings)), plugin_(make_plugin<MemoryPlugin>(library, site)) {
-  const auto refuse = [&](const std::string& what) { throw PluginError(found_library(site.place, library, what)); };
-  of_library(site.place, library, [&] {
+ForeignMemory::ForeignMemory(const std::string& library, const PluginContext& module_context,
+                             MemorySurroundings surroundings)
+    : around_(std::move(surroundings)), plugin_(make_plugin<MemoryPlugin>(library, module_context)) {
+  const auto refuse = [&](const std::string& what) {
+    throw PluginError(found_library(module_context.place, library, what));
+  };
+  of_library(module_context.place, library, [&] {
     piece_bytes_ = plugin_->most_bytes();
     const bool is_power = piece_bytes_ != 0 && (piece_bytes_ & (piece_bytes_ - 1)) == 0;
     if (!is_power || piece_bytes_ > kMostPieceBytes) {

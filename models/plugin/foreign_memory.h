@@ -25,7 +25,7 @@ class ForeignMemory final : public ForeignTarget::Owner {
     Counter& busy_cycles;
   };
   // Throws PluginError.
-  ForeignMemory(const std::string& library, const PluginContext& site, MemorySurroundings surroundings);
+  ForeignMemory(const std::string& library, const PluginContext& module_context, MemorySurroundings surroundings);
 
   struct ForeignAccess {
     std::uint64_t pieces = 0;  // not completed

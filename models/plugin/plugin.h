@@ -92,9 +92,11 @@ class DmaPlugin {
 }  // namespace attnvp
 
 // One source file of the library uses the macro of its kind, with a class whose constructor takes a PluginContext.
-#define ATTNVP_PLUGIN_OF(Interface, symbol, Class)                                    \
-  extern "C" std::uint32_t attnvp_plugin_version() { return attnvp::kPluginVersion; } \
-  extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginContext* site) { return new Class(*site); }
+#define ATTNVP_PLUGIN_OF(Interface, symbol, Class)                                                  \
+  extern "C" std::uint32_t attnvp_plugin_version() { return attnvp::kPluginVersion; }               \
+  extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginContext* module_context) { \
+    return new Class(*module_context);                                                              \
+  }
 #define ATTNVP_MEMORY_PLUGIN(Class) ATTNVP_PLUGIN_OF(MemoryPlugin, memory, Class)
 #define ATTNVP_INTERCONNECT_PLUGIN(Class) ATTNVP_PLUGIN_OF(InterconnectPlugin, interconnect, Class)
 #define ATTNVP_PROCESSOR_PLUGIN(Class) ATTNVP_PLUGIN_OF(ProcessorPlugin, processor, Class)

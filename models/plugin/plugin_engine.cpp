@@ -190,14 +190,14 @@ struct OfDma {
 
 class PluginEngine : public Engine, public Endless {
  public:
-  PluginEngine(sc_core::sc_module_name name, const ModuleContext& site, const std::string& library)
-      : Engine(name, site.context),
-        plugin_(make_plugin<EnginePlugin>(library, plugin_site(site))),
+  PluginEngine(sc_core::sc_module_name name, const ModuleContext& module_context, const std::string& library)
+      : Engine(name, module_context.context),
+        plugin_(make_plugin<EnginePlugin>(library, plugin_context(module_context))),
         l1_("l1_port"),
         events_("events"),
         from_l1_("from_l1", ctx_, l1_),
         from_events_("from_events", ctx_, events_) {
-    of_library(site.place, library, [&] {
+    of_library(module_context.slot, library, [&] {
       control_ = std::make_unique<ForeignControl>(
           "control", ctx_, plugin_->control(), descriptors,
           [this](std::uint64_t address, std::string what) { fault(FaultCode::kNone, address, std::move(what)); });
@@ -226,21 +226,21 @@ class PluginEngine : public Engine, public Endless {
 
 class PluginDma : public DmaController, public Endless {
  public:
-  PluginDma(sc_core::sc_module_name name, const ModuleContext& site)
-      : DmaController(name, site.context),
-        plugin_(make_plugin<DmaPlugin>(library_of<OfDma>(site), plugin_site(site))),
+  PluginDma(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : DmaController(name, module_context.context),
+        plugin_(make_plugin<DmaPlugin>(library_of<OfDma>(module_context), plugin_context(module_context))),
         bus_("bus"),
         l1_("l1"),
         from_bus_("from_bus", ctx_, bus_),
         from_l1_("from_l1", ctx_, l1_) {
-    of_library(site.place, library_of<OfDma>(site), [&] {
+    of_library(module_context.slot, library_of<OfDma>(module_context), [&] {
       control_ = std::make_unique<ForeignControl>(
           "control", ctx_, plugin_->control(), descriptors,
           [this](std::uint64_t address, std::string what) { fault(FaultCode::kNone, address, std::move(what)); });
       plugin_->bus().bind(from_bus_.in);
       plugin_->l1().bind(from_l1_.in);
     });
-    for (std::uint32_t i = 0; i < site.machine.dma.channels; ++i) {
+    for (std::uint32_t i = 0; i < module_context.machine.dma.channels; ++i) {
       events_.push_back(std::make_unique<InitiatorSocket>(fmt::format("events{}", i).c_str()));
     }
   }
@@ -265,15 +265,17 @@ class PluginDma : public DmaController, public Endless {
 constexpr const char* kEngineMeaning = "is a library's module that takes the same commands";
 
 const bool kMacKind =
-    add_kind(plugin_kind<OfMac, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& site) {
-      return std::make_unique<PluginEngine>(site.name, site, library_of<OfMac>(site));
+    add_kind(plugin_kind<OfMac, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginEngine>(module_context.name, module_context, library_of<OfMac>(module_context));
     }));
 const bool kVecKind =
-    add_kind(plugin_kind<OfVec, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& site) {
-      return std::make_unique<PluginEngine>(site.name, site, library_of<OfVec>(site));
+    add_kind(plugin_kind<OfVec, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginEngine>(module_context.name, module_context, library_of<OfVec>(module_context));
     }));
-const bool kDmaKind = add_kind(plugin_kind<OfDma, DmaPlugin, DmaController>(
-    kEngineMeaning, {}, [](const ModuleContext& site) { return std::make_unique<PluginDma>(site.name, site); }));
+const bool kDmaKind =
+    add_kind(plugin_kind<OfDma, DmaPlugin, DmaController>(kEngineMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginDma>(module_context.name, module_context);
+    }));
 
 }  // namespace
 

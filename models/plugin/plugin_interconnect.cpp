@@ -23,8 +23,10 @@ struct OfInterconnect {
 
 class PluginInterconnect : public Interconnect, public Endless, public ForeignTarget::Owner {
  public:
-  PluginInterconnect(sc_core::sc_module_name name, const ModuleContext& site)
-      : Interconnect(name, site.context), library_(library_of<OfInterconnect>(site)), site_(plugin_site(site)) {}
+  PluginInterconnect(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Interconnect(name, module_context.context),
+        library_(library_of<OfInterconnect>(module_context)),
+        plugin_context_(plugin_context(module_context)) {}
   bool is_approximately_timed() const override { return true; }
   bool ends_later() const override { return false; }
   std::string waiting_for() const override {
@@ -79,16 +81,16 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
 
   // All initiators and targets have been added.
   void before_end_of_elaboration() override {
-    site_.initiators = initiators();
-    for (const AddressRange& range : map().ranges()) site_.targets.push_back({range.base, range.bytes});
-    plugin_ = make_plugin<InterconnectPlugin>(library_, site_);
+    plugin_context_.initiators = initiators();
+    for (const AddressRange& range : map().ranges()) plugin_context_.targets.push_back({range.base, range.bytes});
+    plugin_ = make_plugin<InterconnectPlugin>(library_, plugin_context_);
     of_library(OfInterconnect::kPlace, library_, [&] {
       const auto style = plugin_->phases() ? ForeignTarget::Style::kPhases : ForeignTarget::Style::kBlockingAtOnce;
-      for (std::uint32_t i = 0; i < site_.initiators; ++i) {
+      for (std::uint32_t i = 0; i < plugin_context_.initiators; ++i) {
         entries_.push_back(
             std::make_unique<ForeignTarget>(fmt::format("entry{}", i).c_str(), ctx_, plugin_->in(i), style, *this));
       }
-      for (std::uint32_t i = 0; i < site_.targets.size(); ++i) {
+      for (std::uint32_t i = 0; i < plugin_context_.targets.size(); ++i) {
         exits_.push_back(std::make_unique<Exit>(*this, static_cast<int>(i)));
         outputs_.push_back(std::make_unique<ForeignInitiator>(fmt::format("exit{}", i).c_str(), ctx_, *exits_.back()));
         plugin_->out(i).bind(outputs_.back()->in);
@@ -177,7 +179,7 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
   }
 
   const std::string library_;
-  PluginContext site_;
+  PluginContext plugin_context_;
   std::unique_ptr<InterconnectPlugin> plugin_;
   std::vector<std::unique_ptr<ForeignTarget>> entries_;
   std::vector<std::unique_ptr<Exit>> exits_;
@@ -187,8 +189,9 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
 };
 
 const bool kInterconnectKind = add_kind(plugin_kind<OfInterconnect, InterconnectPlugin, Interconnect>(
-    "is a library's network", {},
-    [](const ModuleContext& site) { return std::make_unique<PluginInterconnect>(site.name, site); }));
+    "is a library's network", {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginInterconnect>(module_context.name, module_context);
+    }));
 
 }  // namespace
 

@@ -212,7 +212,7 @@ bool Node::send() {
 }
 
 void Node::count() {
-  if (wait_.channel != nullptr && !wait_.for_room) record(wait_.since, kWaitsForData);
+  if (wait_.channel != nullptr && !wait_.for_space) record(wait_.since, kWaitsForData);
   const FiringWork& work = spec_.operation->work;
   elements += fired_;
   busy += fired_ * spec_.ii;

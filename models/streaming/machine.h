@@ -12,7 +12,7 @@ namespace attnvp::stream {
 // Reason why a node is blocked.
 struct Wait {
   const Channel* channel = nullptr;  // nullptr: not blocked
-  bool for_room = false;             // for a slot; false: for data
+  bool for_space = false;            // for a slot; false: for data
   std::uint64_t since = 0;           // cycle
 };
 

@@ -98,7 +98,7 @@ void check_column_names(const CsvLine& names) {
   if (names.cells.size() < 2) {
     const bool others = names.cells.front().find_first_of(";\t") != std::string::npos;
     fail(names.origin, others ? "the cells have no commas between them; allowed is a table with commas"
-                              : "there is no table in it: it has one column");
+                              : "not a table: found one column");
   }
   for (auto name = names.cells.begin(); name != names.cells.end(); ++name) {
     if (!name->empty() && std::find(names.cells.begin(), name, *name) != name) {
@@ -112,7 +112,7 @@ void check_column_names(const CsvLine& names) {
 std::vector<CsvLine> read_csv_table(const std::string& path) {
   std::vector<CsvLine> lines = CsvReader(path).read();
   if (!lines.empty()) check_column_names(lines.front());
-  if (lines.size() < 2) throw ConfigError(fmt::format("{}: there is no table in it", shown_path(path)));
+  if (lines.size() < 2) throw ConfigError(fmt::format("{}: not a table: it has no rows", shown_path(path)));
   return lines;
 }
 

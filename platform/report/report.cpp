@@ -117,19 +117,19 @@ std::string settings_text(const job::Advice& a) {
 }
 
 // Measured gain: "tried vec.lanes=512 with the same tiling: 1.10x, +0.23 mm2".
-std::string trial_text(const job::Advice& a) {
-  const job::Advice::Measured& trial = *a.tried;
+std::string gain_text(const job::Advice& a) {
+  const job::Advice::Measured& measured = *a.tried;
   std::string what = settings_text(a);
   if (a.same_tiling) what += " with the same tiling";
-  if (!trial.tiling.empty()) what += (what.empty() ? "" : " with ") + trial.tiling;
-  std::string text = fmt::format("tried {}: {:.2f}x", what, trial.speedup);
-  if (std::abs(trial.area_mm2) >= 0.005) text += fmt::format(", {:+.2f} mm2", trial.area_mm2);
+  if (!measured.tiling.empty()) what += (what.empty() ? "" : " with ") + measured.tiling;
+  std::string text = fmt::format("tried {}: {:.2f}x", what, measured.speedup);
+  if (std::abs(measured.area_mm2) >= 0.005) text += fmt::format(", {:+.2f} mm2", measured.area_mm2);
   return text;
 }
 
 // Upper limit of a gain: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
 std::string promise(const job::Advice& a, const std::string& bound_by) {
-  if (a.tried) return trial_text(a);
+  if (a.tried) return gain_text(a);
   std::string key;
   for (const job::Advice::AdvisedSetting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
   if (!key.empty()) key += ")";

@@ -52,14 +52,14 @@ std::vector<Table::TablePart> Table::parts(std::size_t line_width) const {
   std::size_t taken = 0;
   for (std::size_t i = 0; i < width.size(); ++i) {
     const std::size_t gap = parts.back().columns.empty() ? 0 : kGap;
-    std::size_t room = line_width == text::kUnlimited ? line_width : line_width - std::min(line_width, taken + gap);
-    if (least(i) > room && parts.back().columns.size() > 1) {
+    std::size_t space = line_width == text::kUnlimited ? line_width : line_width - std::min(line_width, taken + gap);
+    if (least(i) > space && parts.back().columns.size() > 1) {
       parts.push_back({{0}, {width[0]}});
       taken = width[0];
-      room = line_width - std::min(line_width, taken + kGap);
+      space = line_width - std::min(line_width, taken + kGap);
     }
     // Text columns shrink; later columns of the line keep their width.
-    const std::size_t given = std::max(std::min(width[i], room), least(i));
+    const std::size_t given = std::max(std::min(width[i], space), least(i));
     parts.back().columns.push_back(i);
     parts.back().widths.push_back(given);
     taken += given + (parts.back().columns.size() > 1 ? kGap : 0);

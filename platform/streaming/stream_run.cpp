@@ -87,7 +87,7 @@ std::vector<Blocked> blocked_nodes(const Machine& machine) {
     for (std::size_t c = 0; c < graph.channels.size(); ++c) {
       if (&machine.channel(c) != wait.channel) continue;
       blocked.push_back(
-          {i, c, wait.for_room, wait.since, wait.for_room ? graph.channels[c].to : graph.channels[c].from});
+          {i, c, wait.for_space, wait.since, wait.for_space ? graph.channels[c].to : graph.channels[c].from});
     }
   }
   return blocked;
@@ -119,7 +119,7 @@ std::optional<std::size_t> channel_to_deepen(const Machine& machine,
     std::optional<std::size_t> choice;
     for (const std::size_t i : circle_from(blocked, first)) {
       const std::size_t c = blocked[i].channel;
-      if (blocked[i].for_room && (!choice || deepened.count(c) > 0)) choice = c;
+      if (blocked[i].for_space && (!choice || deepened.count(c) > 0)) choice = c;
     }
     if (!choice) return {};
     if (!first_choice) first_choice = choice;

@@ -43,7 +43,7 @@ StreamGoldenResult check_stream(const job::AttentionShape& shape, const job::Att
 struct Blocked {
   std::size_t node = 0;
   std::size_t channel = 0;
-  bool for_room = false;    // waits for space; else for data
+  bool for_space = false;   // waits for space; else for data
   std::uint64_t since = 0;  // cycle
   std::size_t on = 0;       // node at the other end of the channel
 };

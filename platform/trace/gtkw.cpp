@@ -15,7 +15,7 @@ namespace attnvp::trace {
 namespace {
 
 // Colours of states: work is green to blue, waiting is warm, idle is dark.
-const std::map<std::string, std::pair<const char*, const char*>> kLook = {
+const std::map<std::string, std::pair<const char*, const char*>> kStyles = {
     // name -> colour, text
     {"idle", {"gray15", " "}},
     {"off", {"gray15", "off"}},
@@ -355,9 +355,9 @@ std::string names(const EnumCodes& codes) {
   std::string out;
   for (std::size_t code = 0; code < codes.names().size(); ++code) {
     const std::string& name = codes.names()[code];
-    const auto look = kLook.find(name);
-    out += look == kLook.end() ? fmt::format("{} {}\n", code, name)
-                               : fmt::format("{} ?{}?{}\n", code, look->second.first, look->second.second);
+    const auto style = kStyles.find(name);
+    out += style == kStyles.end() ? fmt::format("{} {}\n", code, name)
+                                  : fmt::format("{} ?{}?{}\n", code, style->second.first, style->second.second);
   }
   return out + idle();
 }

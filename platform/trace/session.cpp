@@ -45,7 +45,7 @@ std::function<bool(const std::string& path)> scope_filter(const std::vector<std:
         if (std::find(names.begin(), names.end(), part) == names.end()) names.push_back(part);
       }
     }
-    throw config::ConfigError(fmt::format("--trace-scope: {} is no module of this machine{}",
+    throw config::ConfigError(fmt::format("--trace-scope: {} is not a module of this machine{}",
                                           config::in_quotes(pattern), config::hint(pattern, names)));
   }
   if (patterns.empty()) return [](const std::string&) { return true; };

@@ -38,7 +38,7 @@ void apply_words(K& keys, std::string_view all, const Origin& origin) {
     const auto known = std::find_if(inline_names().begin(), inline_names().end(),
                                     [&](const auto& entry) { return entry.first == name; });
     if (known == inline_names().end()) {
-      fail(origin, fmt::format("key {} is unknown{}", in_quotes(name), hint(name, names)));
+      fail(origin, fmt::format("key {} is unknown{}", in_quotes(name), hint(name, names, "attnvp describe keys")));
     }
     if (std::find(seen.begin(), seen.end(), known->second) != seen.end()) {
       fail(origin, fmt::format("key '{}' is given twice", name));

@@ -27,10 +27,10 @@ std::string problem(const MachineConfig& machine) {
                      vec.lanes, vec.softmax_lane_cycles, fmt::join(VecRtl::widths(), ", "));
 }
 
-const bool kRegistered =
-    add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const ModuleContext& site) {
-               return std::make_unique<RtlVecEngine>(site.name, site);
-             }).with_problem(problem));
+const bool kRegistered = add_kind(
+    Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const ModuleContext& module_context) {
+      return std::make_unique<RtlVecEngine>(module_context.name, module_context);
+    }).with_problem(problem));
 
 Stream part_of(Stream stream, std::uint64_t parts) {
   for (Region& region : stream.region) region.traffic_bytes /= parts;
@@ -66,11 +66,11 @@ std::vector<Region> regions_of(const hal::Descriptor& d) {
 
 }  // namespace
 
-RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& site)
-    : VecEngine(name, site),
-      look_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::look>(this)),
-      unit_("rtl", site.context, width_of(site.machine.vec), look_),
-      linear_("linear", site.context, look_) {}
+RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : VecEngine(name, module_context),
+      check_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::check_conditions>(this)),
+      unit_("rtl", module_context.context, width_of(module_context.machine.vec), check_),
+      linear_("linear", module_context.context, check_) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
   if (hal::family_of(d.opcode) == hal::Family::kLayer) {
@@ -118,7 +118,7 @@ void RtlVecEngine::await(PipelinePhase phase, std::function<bool()> there, std::
   await_of(phase) = {std::move(there), std::move(then)};
 }
 
-void RtlVecEngine::look() {
+void RtlVecEngine::check_conditions() {
   if (ctx_.full_data) {
     for (const auto& work : leaving_) store(*work);
   }
@@ -228,7 +228,7 @@ void RtlVecEngine::crossed(PipelinePhase phase) {
             leaving_.push_back(begun_.front());
             begun_.pop_front();
             if (!begun_.empty()) begin_feeding(*begun_.front());
-            look_.notify_delta();  // later descriptors may start
+            check_.notify_delta();  // later descriptors may start
           }
           ended(kLast);
         });

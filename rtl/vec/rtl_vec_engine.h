@@ -20,7 +20,7 @@ namespace attnvp::rtl {
 
 class RtlVecEngine : public VecEngine {
  public:
-  RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& site);
+  RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& module_context);
   void reset() override;
 
  protected:
@@ -59,12 +59,12 @@ class RtlVecEngine : public VecEngine {
   };
   Await& await_of(PipelinePhase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
   void await(PipelinePhase phase, std::function<bool()> there, std::function<void()> then);
-  void look();  // checks the conditions
+  void check_conditions();
   void store(DescriptorWork& work);
   void store_linear(const DescriptorWork& work, std::uint64_t row);
   void store_softmax(const DescriptorWork& work, std::uint64_t row);
 
-  sim::Event look_;
+  sim::Event check_;
   RtlVecUnit unit_;
   RtlLinearUnit linear_;
   std::deque<std::shared_ptr<DescriptorWork>> begun_;    // fetched; the first one is executing

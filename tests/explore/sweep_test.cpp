@@ -37,7 +37,7 @@ TEST(SweepFile, MistakesAreToldWithTheirLine) {
       {"axes:\n  cores: {from: 8, to: 1, points: 2}\n", "'from' is not less than 'to'"},
       {"axes:\n  dma.arbitration: {from: 1, to: 2}\n", "allowed is a list: age, priority"},
       {"axes:\n  mac.rows, mac.columns: [[1, 2], [3]]\n", "found 1 values; allowed is one for each of its 2 keys"},
-      {"axes:\n  name: [a]\n", "key 'name' is no axis"},
+      {"axes:\n  name: [a]\n", "key 'name' cannot be an axis"},
       {"kind: grit\n", "s.yaml:1: key 'kind': found 'grit'; allowed: grid, random, lhs"},
       {"kind: lhs\naxes: {cores: [1, 2]}\n", "key 'samples' is missing"},
       {"samples: 3\n", "s.yaml:1: key 'samples' is for kind random or lhs"},
@@ -430,7 +430,7 @@ TEST(Database, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_NE(refusal("PRAGMA user_version = 2").find("has schema version 2; this attnvp reads version 3"),
             std::string::npos);
-  EXPECT_NE(refusal("PRAGMA application_id = 0").find("is no database of attnvp sweep"), std::string::npos);
+  EXPECT_NE(refusal("PRAGMA application_id = 0").find("not a database of attnvp sweep"), std::string::npos);
   EXPECT_NE(refusal("ALTER TABLE jobs RENAME COLUMN cycles TO ticks").find("'ticks' where this one has 'cycles'"),
             std::string::npos);
   EXPECT_NE(refusal("UPDATE jobs SET seconds = seconds / 2").find("its values do not match its checksum"),
@@ -438,7 +438,7 @@ TEST(Database, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(refusal("UPDATE meta SET name = 'axis none' WHERE name LIKE 'sweep %'").find("is damaged: it says"),
             std::string::npos);
   EXPECT_NE(refusal("UPDATE meta SET value = 'x'").find("another version of the simulator"), std::string::npos);
-  EXPECT_NE(message_of([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("it is no database"),
+  EXPECT_NE(message_of([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("not a database"),
             std::string::npos);
   EXPECT_NE(message_of([&] { run(plan, folder.path("no/a.db")); }).find("cannot be opened"), std::string::npos);
   // A crashed row is tried anew.

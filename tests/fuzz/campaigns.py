@@ -37,7 +37,7 @@ def kill_and_resume(program, folder, dice):
         process.wait()
     for database in ("killed.db", "whole.db"):
         status, _, err = oracle.run([program, "sweep", "s.yaml", "--db", database, "--jobs", "2"], folder)
-        wrong = oracle.judge(status, err, (0,))
+        wrong = oracle.check(status, err, (0,))
         if wrong:
             return f"sweep into {database}: {wrong}"
     killed, whole = rows(folder, "killed.db"), rows(folder, "whole.db")
@@ -55,7 +55,7 @@ def full_disk(program, folder, dice):
     outputs = dice.choice([["--json", "o.json"], ["--vcd", "o.vcd"], ["--timeline", "o.trace"], ["--out", "o.npy"],
                            ["--json", "o.json", "--vcd", "o.vcd"]])
     status, _, err = oracle.run([program, "run", "--net", "H=1,N=32,E=16"] + outputs, folder, limits=limits)
-    wrong = oracle.judge(status, err, (0, 2))
+    wrong = oracle.check(status, err, (0, 2))
     left = [name for name in os.listdir(folder) if name.startswith(("o.", ".o"))]
     if not wrong and status == 2 and left:
         wrong = f"exit status 2, and {', '.join(sorted(left))} is left"

@@ -52,7 +52,7 @@ def attempt(program, case, env):
         for arguments in case.commands:
             words = [a.encode("utf-8", "surrogateescape") for a in arguments]
             results.append(oracle.run([program.encode(), *words], folder, env))
-            wrong = oracle.judge(results[-1][0], results[-1][2])
+            wrong = oracle.check(results[-1][0], results[-1][2])
             if wrong:
                 return f"{wrong}: {results[-1][2].decode('utf-8', 'replace')[:600]}"
         return case.checks(folder, results) if case.checks else None

@@ -33,7 +33,7 @@ def run(argv, cwd, env=None, limits=None):
         return None, out, err
 
 
-def judge(status, err, allowed=(0, 1, 2)):
+def check(status, err, allowed=(0, 1, 2)):
     """Violated condition, or None."""
     text = err.decode("utf-8", "replace")
     if status is None:

@@ -110,13 +110,13 @@ TEST(CheckSources, NamesTheDataflowsLine) {
 // Of a schedule without its processor's last wait: the result that is not waited for.
 schedule::check::Finding unfinished(const schedule::Job& made, const MachineConfig& machine, std::uint64_t bytes) {
   std::uint64_t last = 0;
-  const auto look = [&](std::uint32_t, std::uint64_t n, bool take, std::uint32_t&, std::uint32_t&) {
+  const auto find_last_take = [&](std::uint32_t, std::uint64_t n, bool take, std::uint32_t&, std::uint32_t&) {
     if (take) last = n;
   };
   const auto drop = [&](std::uint32_t, std::uint64_t n, bool, std::uint32_t&, std::uint32_t& tokens) {
     if (n == last) tokens = 0;
   };
-  schedule::check::check_changed(made, machine, {}, {}, look);
+  schedule::check::check_changed(made, machine, {}, {}, find_last_take);
   schedule::check::Report report = schedule::check::check_changed(made, machine, {bytes}, {}, drop);
   name_sources(report, made, machine);
   for (const schedule::check::Finding& f : report.findings) {

@@ -24,7 +24,7 @@ struct LaunchConfig {
 
 class ControlProcessor : public Processor, private hal::Cpu {
  public:
-  ControlProcessor(sc_core::sc_module_name name, const ModuleContext& site);
+  ControlProcessor(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_initiator_socket<>& bus() override { return bus_; }
   void start() override;

@@ -21,7 +21,7 @@ namespace attnvp {
 // there.
 class SemaphoreUnit : public EventUnit {
  public:
-  SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& site);
+  SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_target_socket<>& in() override { return in_; }
   bool is_approximately_timed() const override { return true; }
@@ -85,17 +85,18 @@ class SemaphoreUnit : public EventUnit {
 };
 
 namespace {
-const bool kRegistered = add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const ModuleContext& site) {
-                                                return std::make_unique<SemaphoreUnit>(site.name, site);
-                                              }});
+const bool kRegistered =
+    add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
+                           return std::make_unique<SemaphoreUnit>(module_context.name, module_context);
+                         }});
 }  // namespace
 
-SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& site)
-    : EventUnit(name, site.context), base_(site.base) {
+SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : EventUnit(name, module_context.context), base_(module_context.base) {
   in_.register_b_transport(this, &SemaphoreUnit::b_transport);
   in_.register_nb_transport_fw(this, &SemaphoreUnit::nb_transport_fw);
   in_.register_transport_dbg(this, &SemaphoreUnit::transport_dbg);
-  for (std::uint32_t i = 0; i < site.machine.events.events; ++i) {
+  for (std::uint32_t i = 0; i < module_context.machine.events.events; ++i) {
     SemaphoreSlot& slot = slots_.emplace_back(*this, ctx_.event_queue, base_ + i * hal::kEventStride);
     slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slot.signal->sparse();

@@ -56,7 +56,7 @@ ElfFile::ElfFile(std::string path) : path_(std::move(path)), handle_(std::make_u
     throw ElfError(problem.what());
   }
   elf_version(EV_CURRENT);
-  if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) refuse("it is no ELF file");
+  if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) refuse("not an ELF file");
   handle_->elf = elf_memory(image_.data(), image_.size());
   GElf_Ehdr header;
   if (handle_->elf == nullptr || gelf_getehdr(handle_->elf, &header) == nullptr) refuse("its ELF header is truncated");

@@ -16,9 +16,10 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& site) {
-                                                    return std::make_unique<MultiChannelDma>(site.name, site);
-                                                  }});
+const bool kRegistered =
+    add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
+                               return std::make_unique<MultiChannelDma>(module_context.name, module_context);
+                             }});
 enum DmaState : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
@@ -45,13 +46,17 @@ MultiChannelDma::DmaChannel::DmaChannel(MultiChannelDma& dma, std::uint32_t i)
   events.show_waiting_in(&waits_for);
 }
 
-MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& site)
-    : DmaController(name, site.context),
-      config_(site.machine.dma),
+MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : DmaController(name, module_context.context),
+      config_(module_context.machine.dma),
       most_counted_(config_.most_counted()),
       most_of_a_channel_(config_.most_of_a_channel()),
-      place_{site.base, hal::events_base(site.cluster),         site.machine.events.events, hal::l1_base(site.cluster),
-             site.map,  site.context.partition_of(site.cluster)},
+      place_{module_context.base,
+             hal::events_base(module_context.cluster),
+             module_context.machine.events.events,
+             hal::l1_base(module_context.cluster),
+             module_context.map,
+             module_context.context.partition_of(module_context.cluster)},
       buffers_(config_.outstanding, std::vector<unsigned char>(config_.burst_bytes)),
       free_buffers_(config_.outstanding),
       issue_possible_(ctx_.event_queue),

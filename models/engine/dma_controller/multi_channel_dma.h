@@ -33,7 +33,7 @@ namespace attnvp {
 
 class MultiChannelDma : public DmaController {
  public:
-  MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& site);
+  MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_target_socket<>& control() override { return control_; }
   bool is_approximately_timed() const override { return true; }

@@ -14,14 +14,15 @@ namespace attnvp {
 
 namespace {
 const bool kRegistered =
-    add_kind<Engine>({"mac", "model", "is in SystemC", {"attnvp.mac"}, [](const ModuleContext& site) {
-                        return std::make_unique<MacEngine>(site.name, site);
+    add_kind<Engine>({"mac", "model", "is in SystemC", {"attnvp.mac"}, [](const ModuleContext& module_context) {
+                        return std::make_unique<MacEngine>(module_context.name, module_context);
                       }});
 }  // namespace
 
-MacEngine::MacEngine(sc_core::sc_module_name name, const ModuleContext& site)
-    : PipelinedEngine(name, site, site.machine.mac.queue_depth, site.machine.mac.pipeline_cycles),
-      planner_(site.machine.mac) {}
+MacEngine::MacEngine(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : PipelinedEngine(name, module_context, module_context.machine.mac.queue_depth,
+                      module_context.machine.mac.pipeline_cycles),
+      planner_(module_context.machine.mac) {}
 
 Refusal MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
   Refusal refusal = planner_.plan(d, plan);

@@ -20,7 +20,7 @@ namespace attnvp {
 
 class MacEngine : public PipelinedEngine {
  public:
-  MacEngine(sc_core::sc_module_name name, const ModuleContext& site);
+  MacEngine(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   Counter compute{*this, "macs", "multiply-accumulates", "useful multiply-accumulates", {"attnvp.mac", "compute"}};
   Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};

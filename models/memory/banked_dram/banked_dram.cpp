@@ -63,25 +63,27 @@ std::string problem_of(const MachineConfig& machine) {
 
 const bool kRegistered = add_kind(
     Kind<Memory>("dram", "banked", "has channels, banks and rows, as a part's data sheet says", {"attnvp.dram"},
-                 [](const ModuleContext& site) { return std::make_unique<BankedDram>(site.name, site); })
+                 [](const ModuleContext& module_context) {
+                   return std::make_unique<BankedDram>(module_context.name, module_context);
+                 })
         .with_keys<BankedConfig>()
         .with_settling(settle_banked)
         .with_problem(problem_of));
 
 }  // namespace
 
-BankedDram::BankedDram(sc_core::sc_module_name name, const ModuleContext& site)
-    : Memory(name, site.context),
-      config_(site.machine.own<BankedConfig>()),
-      size_bytes_(site.machine.dram.size_bytes),
+BankedDram::BankedDram(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Memory(name, module_context.context),
+      config_(module_context.machine.own<BankedConfig>()),
+      size_bytes_(module_context.machine.dram.size_bytes),
       tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
-      contents_(site.base, size_bytes_),
-      mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)),
+      contents_(module_context.base, size_bytes_),
+      mapping_(config_.mapping, config_, channels_of(config_, module_context.machine.dram.bytes_per_second)),
       serve_(ctx_.event_queue, sim::Callback::of<&BankedDram::serve>(this)) {
-  const std::uint32_t channels = channels_of(config_, site.machine.dram.bytes_per_second);
+  const std::uint32_t channels = channels_of(config_, module_context.machine.dram.bytes_per_second);
   for (std::uint32_t i = 0; i < channels; ++i) {
     channels_.push_back(
-        std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), site.context, config_,
+        std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), module_context.context, config_,
                                         [this](std::uint64_t access, Tick end) { piece_done(access, end); }));
   }
 }

@@ -15,7 +15,7 @@ namespace attnvp {
 
 class BankedDram : public Memory, private Target {
  public:
-  BankedDram(sc_core::sc_module_name name, const ModuleContext& site);
+  BankedDram(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   bool is_approximately_timed() const override { return true; }

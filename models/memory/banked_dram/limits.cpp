@@ -123,16 +123,16 @@ void DramLimits::check(const CommandStart& e) {
   const std::uint32_t group = e.run.unit * config_.bank_groups + e.run.group;
   for (const Rule& rule : rules_[static_cast<std::size_t>(e.run.command)]) {
     const auto before = static_cast<std::size_t>(rule.before);
-    const auto look = [&](Tick last) {
+    const auto check_gap = [&](Tick last) {
       if (e.at - last < rule.clocks) violated(e, rule.name, e.at - last, rule.clocks);
     };
-    if (rule.scope == LimitScope::kBank) look(banks_[bank][before]);
-    if (rule.scope == LimitScope::kGroup) look(groups_[group][before]);
-    if (rule.scope == LimitScope::kRank) look(ranks_[e.run.unit][before]);
+    if (rule.scope == LimitScope::kBank) check_gap(banks_[bank][before]);
+    if (rule.scope == LimitScope::kGroup) check_gap(groups_[group][before]);
+    if (rule.scope == LimitScope::kRank) check_gap(ranks_[e.run.unit][before]);
     if (rule.scope != LimitScope::kOtherRank) continue;
     const std::uint32_t first = e.run.unit / config_.ranks * config_.ranks;
     for (std::uint32_t rank = first; rank < first + config_.ranks; ++rank) {
-      if (rank != e.run.unit) look(ranks_[rank][before]);
+      if (rank != e.run.unit) check_gap(ranks_[rank][before]);
     }
   }
   if (e.run.command == C::kActivate && e.at - activates_[e.run.unit][oldest_[e.run.unit]] < config_.tFAW) {

@@ -60,7 +60,7 @@ void RegionBeats::add_leg(const BankMap& map, const Region& r, std::uint64_t tim
   Leg leg;
   std::vector<std::uint64_t> words;
   std::vector<std::uint32_t> banks;
-  std::uint64_t room = port_bytes_;
+  std::uint64_t left = port_bytes_;
   const auto close = [&] {
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -68,16 +68,16 @@ void RegionBeats::add_leg(const BankMap& map, const Region& r, std::uint64_t tim
     for (const std::uint64_t word : words) banks.push_back(map.bank(word * map.word_bytes));
     leg.table.add(banks);
     words.clear();
-    room = port_bytes_;
+    left = port_bytes_;
   };
   const auto take = [&](std::uint64_t address, std::uint64_t bytes) {
     while (bytes > 0) {
-      const std::uint64_t n = std::min(room, bytes);
+      const std::uint64_t n = std::min(left, bytes);
       for (std::uint64_t w = address / map.word_bytes; w <= (address + n - 1) / map.word_bytes; ++w) words.push_back(w);
       address += n;
       bytes -= n;
-      room -= n;
-      if (room == 0) close();
+      left -= n;
+      if (left == 0) close();
     }
   };
   for (std::uint64_t first = 0; first < r.rows; first += r.together) {

@@ -251,18 +251,18 @@ std::string problem_of(const MachineConfig& m) {
 
 class BankedScratchpad : public Scratchpad {
  public:
-  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& site)
-      : BankedScratchpad(name, site,
-                         new BankShare(map_of(site.machine), site.machine.l1.ports,
-                                       site.machine.l1.port_bytes_per_cycle, site.base)) {}
+  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : BankedScratchpad(name, module_context,
+                         new BankShare(map_of(module_context.machine), module_context.machine.l1.ports,
+                                       module_context.machine.l1.port_bytes_per_cycle, module_context.base)) {}
 
   Counter busiest_bank_words{*this, "busiest_bank_words", "words", "that the bank with the most has given"};
   Counter bank_conflict_cycles{*this, "bank_conflict_cycles", "cycles",
                                "in which a port waited for a bank, of all ports"};
 
  private:
-  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& site, BankShare* banks)
-      : Scratchpad(name, site, std::unique_ptr<Arbiter>(banks)), banks_(*banks) {}
+  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& module_context, BankShare* banks)
+      : Scratchpad(name, module_context, std::unique_ptr<Arbiter>(banks)), banks_(*banks) {}
   void closed() override {
     busiest_bank_words.raise_to(banks_.busiest_bank_words());
     bank_conflict_cycles.raise_to(banks_.conflict_cycles());
@@ -273,7 +273,9 @@ class BankedScratchpad : public Scratchpad {
 
 const bool kRegistered = add_kind(
     Kind<Memory>("l1", "banked", "has banks that can be taken, by the addresses that are really used", {"attnvp.l1"},
-                 [](const ModuleContext& site) { return std::make_unique<BankedScratchpad>(site.name, site); })
+                 [](const ModuleContext& module_context) {
+                   return std::make_unique<BankedScratchpad>(module_context.name, module_context);
+                 })
         .with_keys<BankConfig>()
         .with_problem(problem_of));
 

@@ -15,7 +15,9 @@ namespace attnvp {
 namespace {
 const bool kRegistered =
     add_kind(Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram", "attnvp.l2"},
-                          [](const ModuleContext& site) { return std::make_unique<CachedDram>(site.name, site); })
+                          [](const ModuleContext& module_context) {
+                            return std::make_unique<CachedDram>(module_context.name, module_context);
+                          })
                  .with_keys<CacheConfig>());
 
 std::uint64_t whole_cycles(double seconds, double hertz) {
@@ -49,13 +51,13 @@ std::uint64_t CachedDram::DataBus::cycles() const {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(all_) / bytes_per_cycle_));
 }
 
-CachedDram::CachedDram(sc_core::sc_module_name name, const ModuleContext& site)
-    : Memory(name, site.context),
-      l2_("l2", site.context),
-      config_(site.machine.dram),
-      cache_(site.machine.own<CacheConfig>()),
+CachedDram::CachedDram(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Memory(name, module_context.context),
+      l2_("l2", module_context.context),
+      config_(module_context.machine.dram),
+      cache_(module_context.machine.own<CacheConfig>()),
       sector_bytes_(std::max(cache_.line_bytes / cache_.sectors, kLeastSector)),
-      contents_(site.base, config_.size_bytes),
+      contents_(module_context.base, config_.size_bytes),
       dram_(config_.bytes_per_second / ctx_.clock.hertz()),
       slices_(cache_.slices, DataBus(cache_.bytes_per_second / cache_.slices / ctx_.clock.hertz())),
       latency_cycles_(whole_cycles(config_.latency_seconds, ctx_.clock.hertz())),

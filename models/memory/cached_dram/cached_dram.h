@@ -62,7 +62,7 @@ class L2 : public Module {
 
 class CachedDram : public Memory, private Target {
  public:
-  CachedDram(sc_core::sc_module_name name, const ModuleContext& site);
+  CachedDram(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   bool is_approximately_timed() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }

@@ -19,8 +19,8 @@ class Activity;
 
 class Scratchpad : public Memory, protected Crossings::CrossingOwner, private Target, private StreamTarget {
  public:
-  Scratchpad(sc_core::sc_module_name name, const ModuleContext& site);  // with FairShare
-  Scratchpad(sc_core::sc_module_name name, const ModuleContext& site, std::unique_ptr<Arbiter> arbiter);
+  Scratchpad(sc_core::sc_module_name name, const ModuleContext& module_context);  // with FairShare
+  Scratchpad(sc_core::sc_module_name name, const ModuleContext& module_context, std::unique_ptr<Arbiter> arbiter);
 
   bool is_approximately_timed() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *sockets_.at(initiator); }

@@ -245,7 +245,7 @@ std::string Examiner::event_text(std::uint32_t event, std::uint32_t seen_from) c
 // last results of the previous command are written. Running maxima and sums are forwarded.
 bool Examiner::ordered_in_line(const Touch& before, const Touch& now) const {
   const std::vector<TraceStep>& steps = trace_.lines[now.line].steps;
-  const CopyPath first = steps[before.step].way, second = steps[now.step].way;
+  const CopyPath first = steps[before.step].copy_path, second = steps[now.step].copy_path;
   if (!now.write) return before.running && now.running;
   if (first == CopyPath::kEngine) return !before.write || (before.running && now.running);
   if (second == CopyPath::kRetired) return true;
@@ -329,7 +329,7 @@ void Examiner::command(LineId line, std::uint32_t step) {
 
 // A read of unwritten memory. If it affects only some rows, the same rows of the result become uninitialised.
 void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& rows) {
-  const bool engine = trace_.lines[now.line].steps[now.step].way == CopyPath::kEngine;
+  const bool engine = trace_.lines[now.line].steps[now.step].copy_path == CopyPath::kEngine;
   const hal::Opcode opcode = trace_.descriptors[trace_.lines[now.line].commands[now.step]].opcode;
   BlankRows mine;
   blanks_.find(a.region, mine);

@@ -6,7 +6,7 @@ namespace attnvp::schedule::check {
 // Source address in Q, K or V of bytes that a copy wrote, and the row stride there; 0: another source.
 std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const {
   const TraceLine& line = trace_.lines[write.line];
-  if (line.steps[write.step].way == CopyPath::kEngine) return 0;
+  if (line.steps[write.step].copy_path == CopyPath::kEngine) return 0;
   const hal::Descriptor& d = trace_.descriptors[line.commands[write.step]];
   const hal::Operand &from = d.operand[0], &to = d.operand[1];
   const hal::Layer& l = job_.block.layer;
@@ -72,7 +72,7 @@ void Examiner::keys(LineId line, std::uint32_t step) {
 // Command of an engine that wrote the byte at an address, and its access; nullptr: no engine.
 const hal::Descriptor* Examiner::maker(std::uint64_t address, const Touch*& by) const {
   by = shadow_.latest_write({address, 1, 1, 0});
-  if (by == nullptr || trace_.lines[by->line].steps[by->step].way != CopyPath::kEngine) return nullptr;
+  if (by == nullptr || trace_.lines[by->line].steps[by->step].copy_path != CopyPath::kEngine) return nullptr;
   return &trace_.descriptors[trace_.lines[by->line].commands[by->step]];
 }
 

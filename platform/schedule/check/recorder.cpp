@@ -127,7 +127,7 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Trace
     }
   }
   const auto own = [&](int side) { return d.operand[side].address - hal::l1_base(cluster) < machine_.l1.size_bytes; };
-  step.way = own(0) && !own(1) ? CopyPath::kOutOfL1 : CopyPath::kRetired;
+  step.copy_path = own(0) && !own(1) ? CopyPath::kOutOfL1 : CopyPath::kRetired;
   return {};
 }
 
@@ -199,14 +199,14 @@ TraceStep TraceRecorder::processor_step(TraceStep::StepKind kind) const {
 void TraceRecorder::add_processor_step(const TraceStep& step) {
   const LineId line = trace_.processor(cluster_);
   trace_.lines[line].steps.push_back(step);
-  if (trace_.lines[line].steps.size() % kBetween == 0) trace_.account();
+  if (trace_.lines[line].steps.size() % kBetween == 0) trace_.update_memory();
 }
 
 void TraceRecorder::complain(Complaint::ComplaintKind kind, LineId line, std::uint64_t low, std::uint64_t high,
                              std::string text) {
   const auto step = static_cast<std::uint32_t>(trace_.lines[line].steps.size());
   trace_.complaints.push_back({kind, line, step, low, high, std::move(text)});
-  if (trace_.complaints.size() % kBetween == 0) trace_.account();
+  if (trace_.complaints.size() % kBetween == 0) trace_.update_memory();
 }
 
 void TraceRecorder::add_events(LineId line, const hal::Descriptor& d, TraceStep& step) {

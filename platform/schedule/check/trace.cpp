@@ -33,7 +33,7 @@ Trace::Trace(const MachineConfig& m)
   }
 }
 
-void Trace::account() {
+void Trace::update_memory() {
   const auto bytes_of = [](const auto& v) { return v.capacity() * sizeof v[0]; };
   std::uint64_t bytes = bytes_of(takes) + bytes_of(gives) + bytes_of(accesses) + bytes_of(descriptors) +
                         bytes_of(complaints) + bytes_of(bridges) + bytes_of(tags);

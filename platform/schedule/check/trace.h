@@ -43,7 +43,7 @@ enum class CopyPath : std::uint8_t { kEngine, kOutOfL1, kRetired };
 struct TraceStep {
   enum class StepKind : std::uint8_t { kCommand, kPush, kGive, kTake, kSpace, kEnd };
   StepKind kind = StepKind::kCommand;
-  CopyPath way = CopyPath::kEngine;
+  CopyPath copy_path = CopyPath::kEngine;
   bool after_previous = false;  // begins after all earlier steps of its queue have given their tokens
   bool holds_next = false;      // later steps take no tokens before it has given its own
   std::uint32_t takes = 0, first_take = 0, gives = 0, first_give = 0, accesses = 0, first_access = 0;
@@ -126,7 +126,7 @@ class Trace {
   void settle();
 
   // Accounts for the trace's host memory (models/memory/storage/host_memory.h). Throws host_memory::Exceeded.
-  void account();
+  void update_memory();
 
  private:
   const MachineConfig& machine_;

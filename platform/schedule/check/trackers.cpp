@@ -94,7 +94,7 @@ void KeyTracker::transfer(const hal::Descriptor& d) {
 
 std::string KeyTracker::follow(LineId line, const hal::Descriptor& d, TensorRow of_k, TensorRow of_v) {
   std::string wrong;
-  const auto judge = [&](const TensorRow& probabilities) {
+  const auto check_rows = [&](const TensorRow& probabilities) {
     if (!probabilities) return;
     if (of_k) wrong = "probabilities are multiplied with rows of V, these are of K";
     if (!of_v || *probabilities == *of_v) return;
@@ -108,7 +108,7 @@ std::string KeyTracker::follow(LineId line, const hal::Descriptor& d, TensorRow 
     case hal::Opcode::kMatmul: {
       const bool scores = (d.flags & hal::kTransposeB) != 0;
       if (scores) judge_scores();
-      if (!scores) judge(at(d.operand[0].address));
+      if (!scores) check_rows(at(d.operand[0].address));
       forget(d, 2);
       if (scores && of_k) add({region_of(d, 2), *of_k, hal::element_bytes(d.type[2])});
       break;
@@ -121,7 +121,7 @@ std::string KeyTracker::follow(LineId line, const hal::Descriptor& d, TensorRow 
       break;
     case hal::Opcode::kAttendTile: {
       const auto tile = resident_.find({line, d.tail.tile.slot});
-      judge(tile == resident_.end() ? TensorRow{} : TensorRow{tile->second});
+      check_rows(tile == resident_.end() ? TensorRow{} : TensorRow{tile->second});
       forget(d, 2);
       break;
     }

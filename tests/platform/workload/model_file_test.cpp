@@ -346,7 +346,7 @@ TEST(ModelFile, NumbersThatPythonWritesAreRead) {
   EXPECT_EQ(whole("{\"a\": 1e999}"), "config.json: holds a number that is out of range");
   EXPECT_EQ(whole("{\"a\": \"\xff\"}"), "config.json:1: is not valid JSON: the mistake is in column 8");
   EXPECT_EQ(load_file("\xEF\xBB\xBF" + llama + "}").attention().heads, 2U);
-  EXPECT_EQ(whole("[1]"), "config.json: it is no JSON object");
+  EXPECT_EQ(whole("[1]"), "config.json: not a JSON object");
   EXPECT_EQ(whole(""), "config.json:1: is not valid JSON: the mistake is in column 1");
 }
 
