@@ -82,6 +82,7 @@ Kind chain_kind();
 Kind dram_kind();
 Kind flash_kind();
 Kind kernel_kind();
+Kind power_kind();
 Kind sram_kind();
 Kind step_kind();
 // All kinds. A file is of the first kind whose columns it has.

@@ -164,6 +164,10 @@ const Kind& kind_of(const config::CsvLine& names) {
 
 }  // namespace
 
+bool has_power(const std::string& path) {
+  return kind_of(config::read_csv_table(path).front()).name == power_kind().name;
+}
+
 std::size_t Row::index(const char* column) const {
   return static_cast<std::size_t>(std::find(columns_->begin(), columns_->end(), column) - columns_->begin());
 }
@@ -185,7 +189,7 @@ bool Row::flag(const char* column) const {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {dram_kind(), sram_kind(),  attention_kind(), chain_kind(),
-                                        step_kind(), flash_kind(), kernel_kind()};
+                                        step_kind(), flash_kind(), kernel_kind(),    power_kind()};
   return all;
 }
 

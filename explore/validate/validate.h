@@ -67,6 +67,9 @@ struct Fit {
 Fit calibrate(const std::string& path, const Options& options, const std::vector<std::string>& keys,
               const std::function<void(const std::string&)>& progress, const RowProgress& rows);
 std::string to_text(const Fit& fit);
+// Whether a file has kernels with counters and power, whose energies `fit_text` fits.
+bool has_power(const std::string& path);
+std::string fit_text(const std::string& path, const Options& options);
 
 // Outputs of `attnvp validate`.
 std::string to_text(const SetResult& result);  // errors and the worst rows
