@@ -105,7 +105,7 @@ std::string answer(DataSet& set, const Row& row) {
   try {
     line["points"] = json::array();
     for (const Point& p : set.predict(row)) {
-      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note});
+      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note, p.low, p.high, p.series});
     }
   } catch (const config::ConfigError& e) {
     line["wrong"] = e.what();
@@ -122,7 +122,7 @@ std::vector<Point> points_of(const std::string& line) {
   std::vector<Point> points;
   for (const json& p : answer["points"]) {
     points.push_back({p[0].get<std::string>(), p[1].get<double>(), p[2].get<double>(), p[3].get<std::string>(),
-                      p[4].get<std::string>()});
+                      p[4].get<std::string>(), p[5].get<double>(), p[6].get<double>(), p[7].get<std::string>()});
   }
   return points;
 }
@@ -195,7 +195,12 @@ const std::vector<Kind>& kinds() {
 
 namespace {
 
-// Measured kernels of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
+Series& series_of(std::vector<Series>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Series& s) { return s.name == name; });
+  return found != all.end() ? *found : all.emplace_back(Series{name, {}, {}, {}});
+}
+
+// Measured kernels and steps of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
 Options with_machine_of(const std::string& path, Options options) {
   if (!options.hardware.empty()) return options;
   const std::string set = fs::path(path).stem().string() + "-";
@@ -207,6 +212,17 @@ Options with_machine_of(const std::string& path, Options options) {
 }
 
 }  // namespace
+
+std::optional<double> coverage_of(const std::vector<Point>& points) {
+  std::size_t ranges = 0, covered = 0;
+  for (const Point& p : points) {
+    if (p.high <= 0) continue;
+    ++ranges;
+    if (p.low <= p.measured && p.measured <= p.high) ++covered;
+  }
+  if (ranges == 0) return std::nullopt;
+  return static_cast<double>(covered) / static_cast<double>(ranges);
+}
 
 SetResult validate(const std::string& path, const Options& given, const RowProgress& progress) {
   SetResult result;
@@ -227,10 +243,16 @@ SetResult validate(const std::string& path, const Options& given, const RowProgr
   });
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (const Point& point : points[i]) {
+      if (!point.series.empty()) {
+        Series& series = series_of(result.further, point.series);
+        series.rows.push_back(i + 1), series.points.push_back(point);
+        continue;
+      }
       result.rows.push_back(i + 1);
       result.points.push_back(point);
     }
   }
+  for (Series& series : result.further) series.errors = errors_of(series.points);
   result.errors = errors_of(result.points);
   if (!kind.group.empty()) {
     std::vector<std::string> groups;

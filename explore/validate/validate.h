@@ -33,6 +33,14 @@ std::optional<double> correlation_within(const std::vector<std::string>& groups,
 // Correlation of the ranks, ties at their mean rank; 1 if it is undefined.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
+// Points of one result of the rows.
+struct Series {
+  std::string name;                 // key in JSON
+  std::vector<std::uint64_t> rows;  // row of each point, counted from 1
+  std::vector<Point> points;
+  Errors errors;
+};
+
 struct SetResult {
   std::string kind;  // name of the file's kind
   std::string set;   // the kind's name; for measured kernels, the file's
@@ -42,7 +50,10 @@ struct SetResult {
   std::vector<std::uint64_t> rows;  // row of each point, counted from 1: lines[0] is row 1
   std::vector<Point> points;        // in file order
   Errors errors;
+  std::vector<Series> further;  // other results of the rows
 };
+// Share of points whose range covers the measurement; empty if none has a range.
+std::optional<double> coverage_of(const std::vector<Point>& points);
 
 // Predicts rows in one process per processor of the host. `progress` receives the numbers of completed and of all rows.
 // Throws config::ConfigError for unknown columns or invalid cells, and job::RunError.
