@@ -75,7 +75,23 @@ wrong "dram.csv:2: column 'read_share': found 1.5; allowed is 0 to 1" validate -
 dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Open,1,8,32,1,32,,100,0
 wrong "dram.csv:2: found '0'; allowed is a number above 0" validate --data "$in/dram.csv"
 
-# A table as written by spreadsheets; an invalid flag; a key that cannot be fitted.
+# Power: a kernel is predicted by energies that are fitted to the other kernels, so that its own watts do not matter.
+sed -n '1,4p' "$configs/validation/gv100-power.csv" >"$in/power.csv"
+done_well validate --data "$in/power.csv" --json "$in/power.json"
+sed -i 's/,[^,]*$/,99/; 2s/,99$/,watts/' "$in/power.csv"
+done_well validate --data "$in/power.csv" --json "$in/other.json"
+[[ $(jq -c '[.rows[].predicted]' "$in/power.json") == "$(jq -c '[.rows[].predicted]' "$in/other.json")" ]] || failed 'a row predicts itself'
+holds '.rows[0].note == "fitted to 24 others" and .rows[0].unit == "W"' "$in/power.json"
+sed 's/^btree,k1/mine,k1/' "$in/power.csv" >"$in/held.csv"
+done_well validate --data "$in/held.csv" --json "$in/held.json"
+holds '.rows[0].note == "fitted to 25 others"' "$in/held.json"
+done_well calibrate --data "$configs/validation/gv100-power.csv"
+grep -q '^leave one out  10\.' "$log/stdout" || failed 'no error of kernels that are left out'
+wrong 'has energies, which are fitted without keys' calibrate --data "$in/power.csv" --key clock
+wrong "--key is required" calibrate --data "$in/dram.csv"
+wrong "power.csv:3: column 'Num_Idle_SMs': it is above" validate --data "$in/power.csv" --hw gv100 --set clusters=1
+
+# A table as spreadsheets write it; a flag that is none; a key that cannot be fitted.
 printf 'kernel,head_dim,causal,seq_len,tflops\nfa2,64,2,512,300\n' >"$in/flash.csv"
 wrong "flash.csv:2: column 'causal': found 2; allowed are 0 and 1" validate --data "$in/flash.csv"
 printf '\xef\xbb\xbf"op","m",n,k,ms,gelem_per_s\r\n"gemm","64",512,512,"0.19",\r\n' >"$in/marked.csv"

@@ -192,17 +192,19 @@ nlohmann::ordered_json Simulator::tuned(const ServerState& state, const Json& re
 
 nlohmann::ordered_json Simulator::layers(const ServerState& state) {
   const LoadedState job(state);
-  LayerOptions options{false, 1, job.schedule.tiling, tuning(), {}};
+  LayerOptions options{false, 1, job.schedule.tiling, tuning(), 1, {}};
   const LayerRun run = run_layer(job.machine, job.network, state.dataflow, job.energy, options);
   Json document = Json::parse(to_json(run, job.machine.name, config::machine_hash(job.machine), state.overrides()));
   Json operations = Json::array();
   for (const Json& one : document["operations"]) {
     const Json& r = one["run"];
+    const auto count = one.value("count", std::uint64_t{1});
+    const auto times = static_cast<double>(count);
     operations.push_back({{"operation", one["operation"]},
                           {"dataflow", r["dataflow"]},
-                          {"cycles", r["cycles"]},
-                          {"seconds", r["seconds"]},
-                          {"energy_pj", r["energy_pj"]["total"]},
+                          {"cycles", count * r["cycles"].get<std::uint64_t>()},
+                          {"seconds", times * r["seconds"].get<double>()},
+                          {"energy_pj", times * r["energy_pj"]["total"].get<double>()},
                           {"bound", r["bound"]["resource"]},
                           {"share", r["bound"]["share"]}});
   }

@@ -57,7 +57,9 @@ struct MeasuredPoint {
   std::string what;  // name of the value ("read energy"); empty if a row has only one
   double measured = 0, predicted = 0;
   std::string unit;
-  std::string note;  // short explanation of the prediction, such as where the time went; may be empty
+  std::string note;          // short explanation of the prediction, such as where the time went; may be empty
+  double low = 0, high = 0;  // range of the prediction; 0: none
+  std::string series = {};   // a further result of the row, with errors of its own; empty: the set's result
 };
 
 class DataSet {
@@ -82,6 +84,7 @@ DataSetKind chain_kind();
 DataSetKind dram_kind();
 DataSetKind flash_kind();
 DataSetKind kernel_kind();
+DataSetKind power_kind();
 DataSetKind sram_kind();
 DataSetKind step_kind();
 // All kinds. A file is of the first kind whose columns it has.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuned_runner.h"
@@ -12,6 +14,7 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
+#include "platform/machine/units.h"
 
 namespace attnvp::validate {
 
@@ -20,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string>& operation_kinds() {
-  static const std::vector<std::string> kinds = {"attention", "gemm", "gemv", "softmax", "norm", "elementwise"};
+  static const std::vector<std::string> kinds = {"attention", "decode", "gemm",       "gemv",
+                                                 "softmax",   "norm",   "elementwise"};
   return kinds;
 }
 
@@ -50,6 +54,26 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
   return choice;
 }
 
+HostTime host_of(const config::Document& document, const YAML::Node& node) {
+  document.require_keys(node, "host", {"step", "request", "idle"});
+  HostTime host;
+  const auto read = [&](const char* key, const auto& parse, double& value) {
+    if (!node[key]) return;
+    try {
+      value = parse(document.scalar(node[key], key));
+    } catch (const config::ConfigError& problem) {
+      config::fail(document.origin(node[key]), fmt::format("key 'host.{}': {}", key, problem.what()));
+    }
+  };
+  const auto time = [](const std::string& text) { return config::parse_real(config::KeyUnit::kTime, text); };
+  read("step", time, host.step_seconds);
+  read("request", time, host.request_seconds);
+  read(
+      "idle", [](const std::string& text) { return config::parse_plain_real(text); }, host.idle_share);
+  if (host.idle_share > 1) config::fail(document.origin(node["idle"]), "key 'host.idle': allowed is 0 to 1");
+  return host;
+}
+
 // Tile sizes of the text, reduced to the extents of the layer.
 job::Tiling tiling_for(const workload::Workload& layer, const KernelChoice& kernel) {
   if (kernel.tiling.empty()) return {};
@@ -76,6 +100,22 @@ std::string replaced(std::string net, const std::vector<config::Setting>& settin
   return net;
 }
 
+// The result of the alternative that applies.
+template <class Run, class Time>
+auto applied(const KernelChoices& kernels, const Run& run, const Time& time) -> decltype(run(kernels.all.front())) {
+  std::optional<decltype(run(kernels.all.front()))> best;
+  for (std::size_t i = 0; i < kernels.all.size(); ++i) {
+    try {
+      auto result = run(kernels.all[i]);
+      if (!kernels.takes_fastest) return result;
+      if (!best || time(result) < time(*best)) best = std::move(result);
+    } catch (const job::RunError&) {
+      if (i + 1 == kernels.all.size() && !best) throw;
+    }
+  }
+  return std::move(*best);
+}
+
 DataSetOptions with_machine(const DataSetOptions& options) {
   if (!options.hardware.empty()) return options;
   throw config::ConfigError("a file with columns net,time_us needs a machine; allowed is --hw NAME or PATH");
@@ -90,17 +130,9 @@ class KernelSet : public JobSet {
     row.positive("time_us");  // reports errors before the run
     const std::string& net = row.text("net");
     const workload::Workload layer = layer_of(row, net);
-    // Alternatives of the operation kind: the first one whose tiles fit into the machine's memories.
-    static const std::vector<KernelChoice> kUnnamed(1);
-    const auto kind = table_.kinds.find(table_.kind_of(net));
-    const std::vector<KernelChoice>& choices = kind != table_.kinds.end() ? kind->second : kUnnamed;
-    for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
-      try {
-        return predict(row, layer, choices[i]);
-      } catch (const job::RunError&) {
-      }
-    }
-    return predict(row, layer, choices.back());
+    return applied(
+        table_.of(layer), [&](const KernelChoice& kernel) { return predict(row, layer, kernel); },
+        [](const std::vector<MeasuredPoint>& points) { return points.front().predicted; });
   }
 
  private:
@@ -122,16 +154,8 @@ class KernelSet : public JobSet {
     }
     if (!options_.dataflow.empty()) chosen = {options_.dataflow, {}, true, {}, {}};
     const workload::Workload layer = net.empty() ? given : layer_of(row, replaced(row.text("net"), net));
-    const MachineConfig machine = config::load_hardware(options_.hardware, settings);
-    const config::EnergyTable energy = config::load_energy(machine.energy);
-    job::Schedule schedule;
-    if (chosen.dataflow.empty() || chosen.dataflow == "auto") {
-      schedule = explore::pick_dataflow(machine, layer, {}, energy).best().schedule;
-    } else {
-      schedule = job::parse_dataflow(chosen.dataflow);
-      schedule.tiling = tiling_for(layer, chosen);
-    }
-    const job::RunResult result = explore::TunedRunner(machine, energy, false).run(layer, schedule);
+    chosen.settings.clear();  // in `settings`, in the order of the table
+    const job::RunResult result = run_kernel(options_.hardware, settings, layer, chosen);
     std::string note = result.schedule.text;
     for (const config::Setting& s : net) note += fmt::format(" with {}={}", s.path, s.text);
     for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) note += " --set " + settings[i];
@@ -145,6 +169,29 @@ class KernelSet : public JobSet {
 
 }  // namespace
 
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoice& kernel) {
+  std::vector<std::string> all = settings;
+  all.insert(all.end(), kernel.settings.begin(), kernel.settings.end());
+  const MachineConfig machine = config::load_hardware(hardware, all);
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  job::Schedule schedule;
+  if (kernel.dataflow.empty() || kernel.dataflow == "auto") {
+    schedule = explore::pick_dataflow(machine, operation, {}, energy).best().schedule;
+  } else {
+    schedule = job::parse_dataflow(kernel.dataflow);
+    schedule.tiling = tiling_for(operation, kernel);
+  }
+  return explore::TunedRunner(machine, energy, false).run(operation, schedule);
+}
+
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoices& kernels) {
+  return applied(
+      kernels, [&](const KernelChoice& kernel) { return run_kernel(hardware, settings, operation, kernel); },
+      [](const job::RunResult& result) { return result.seconds(); });
+}
+
 KernelTable load_kernel_table(const std::string& hardware) {
   KernelTable table;
   const fs::path machine = config::find_config(config::Folder::kHardware, hardware);
@@ -153,21 +200,30 @@ KernelTable load_kernel_table(const std::string& hardware) {
   if (!fs::exists(path, error)) return table;
   const config::Document document = config::Document::load(path.string());
   std::vector<std::string> allowed = operation_kinds();
-  allowed.emplace_back("labels");
+  allowed.insert(allowed.end(), {"labels", "host"});
   document.require_keys(document.root(), "the table of kernels", allowed);
   for (const std::string& kind : operation_kinds()) {
     const YAML::Node node = document.root()[kind];
     if (!node) continue;
+    KernelChoices& choices = table.kinds[kind];
+    choices.all.clear();
     const auto add = [&](const YAML::Node& one) {
-      table.kinds[kind].push_back(one.IsScalar() ? KernelChoice{document.scalar(one, kind), {}, true, {}, {}}
-                                                 : choice_of(document, one, kind));
+      choices.all.push_back(one.IsScalar() ? KernelChoice{document.scalar(one, kind), {}, true, {}, {}}
+                                           : choice_of(document, one, kind));
     };
-    if (node.IsSequence() && node.size() > 0) {
-      for (const YAML::Node& one : node) add(one);
+    choices.takes_fastest = node.IsMap() && node["fastest"];
+    if (choices.takes_fastest) {
+      document.require_keys(node, kind, {"fastest"});
+      document.require_list(node["fastest"], kind + ".fastest");
+    }
+    const YAML::Node list = choices.takes_fastest ? node["fastest"] : node;
+    if (list.IsSequence() && list.size() > 0) {
+      for (const YAML::Node& one : list) add(one);
     } else {
-      add(node);
+      add(list);
     }
   }
+  if (const YAML::Node host = document.root()["host"]) table.host = host_of(document, host);
   const YAML::Node labels = document.root()["labels"];
   if (!labels) return table;
   document.require_map(labels, "labels");
@@ -182,9 +238,24 @@ KernelTable load_kernel_table(const std::string& hardware) {
   return table;
 }
 
-std::string KernelTable::kind_of(const std::string& net) const {
-  const std::string kind = operation_kind(net);
-  return kind == "gemv" && kinds.count(kind) == 0 ? "gemm" : kind;
+KernelChoices KernelTable::of(const workload::Workload& operation) const {
+  std::vector<std::string> names;  // the first that the table has
+  if (operation.is_attention()) {
+    if (operation.extents().seq_q == 1) names.emplace_back("decode");
+    names.emplace_back("attention");
+  } else if (const workload::Gemm* gemm = operation.gemm()) {
+    if (gemm->rows == 1) names.emplace_back("gemv");
+    names.emplace_back("gemm");
+  } else if (operation.rows()->opcode == hal::Opcode::kSoftmax) {
+    names.emplace_back("softmax");
+  } else {
+    names.emplace_back(operation.rows()->opcode == hal::Opcode::kNorm ? "norm" : "elementwise");
+  }
+  for (const std::string& name : names) {
+    const auto found = kinds.find(name);
+    if (found != kinds.end()) return found->second;
+  }
+  return {};
 }
 
 std::string operation_kind(const std::string& net) {

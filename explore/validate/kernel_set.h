@@ -10,16 +10,19 @@
 //       variant:
 //         no_softmax: {dataflow: chain, set: [vec.lanes=64]}
 //
-// Operation kinds are attention, gemm, gemv (a gemm of one row; otherwise as gemm), softmax, norm and elementwise. A
-// kind without entry takes the fastest dataflow. A list under a kind has alternatives: the first one whose tiles fit
-// into the machine's memories applies, as compilers choose tiles.
+// Operation kinds are attention, decode (attention of one new token; otherwise as attention), gemm, gemv (a gemm of one
+// row; otherwise as gemm), softmax, norm and elementwise. A kind without entry takes the fastest dataflow. A list under
+// a kind has alternatives: the first one whose tiles fit into the machine's memories applies, as compilers choose
+// tiles; `fastest: [...]` has alternatives of which the fastest applies, as libraries choose kernels.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "platform/run/job.h"
 #include "platform/run/tiling.h"
+#include "platform/workload/workload.h"
 
 namespace attnvp::validate {
 
@@ -31,14 +34,34 @@ struct KernelChoice {
   std::vector<std::string> settings;  // key=value
 };
 
+struct KernelChoices {
+  std::vector<KernelChoice> all{1};  // alternatives in order; one without dataflow: the fastest dataflow
+  bool takes_fastest = false;        // otherwise the first that fits
+};
+
+// What a server's host adds to a decoding step, during which the GPU idles.
+struct HostTime {
+  double step_seconds = 0, request_seconds = 0;  // for a step, and for each of its requests
+  double idle_share = 1;                         // of standing power, while the GPU idles
+};
+
 struct KernelTable {
-  std::map<std::string, std::vector<KernelChoice>> kinds;             // by operation kind, alternatives in order
+  std::map<std::string, KernelChoices> kinds;                         // by operation kind
   std::map<std::string, std::map<std::string, KernelChoice>> labels;  // by column and value
-  std::string kind_of(const std::string& net) const;                  // the kind whose entry applies to a text of --net
+  HostTime host;                                                      // key `host`
+  KernelChoices of(const workload::Workload& operation) const;
 };
 
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);
+
+// Runs an operation on a machine with settings by a choice that names its dataflow or leaves it to the fastest.
+// Throws job::RunError if its tiles do not fit.
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoice& kernel);
+// The choices' first that fits, or the fastest.
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoices& kernels);
 
 // "attention", "gemm", "gemv", "softmax", "norm" or "elementwise": the kind of a text of --net.
 std::string operation_kind(const std::string& net);

@@ -119,6 +119,7 @@ std::string errors_text(const SetResult& r) {
   for (const double step : kSteps) {
     line(fmt::format("within {:.0f}%", 100 * step).c_str(), report::percent(share_within(r, step)));
   }
+  if (const auto covered = coverage_of(r.points)) line("within range", report::percent(*covered));
   return out;
 }
 
@@ -173,33 +174,59 @@ std::string groups_text(const SetResult& r, std::size_t line_width) {
   return "\n" + table.text(line_width);
 }
 
+// Errors of further results of the rows.
+std::string further_text(const SetResult& r, std::size_t line_width) {
+  if (r.further.empty()) return {};
+  report::Table table;
+  table.column("result", report::Table::Align::kLeft);
+  for (const char* title : {"mean error", "bias", "rank correlation", "worst", "within range"}) table.column(title);
+  for (const PointSeries& s : r.further) {
+    const auto covered = coverage_of(s.points);
+    table.row({text::printable(s.name), report::percent(s.errors.mape), signed_percent(s.errors.bias),
+               fmt::format("{:.4f}", s.errors.spearman), report::percent(s.errors.worst),
+               covered ? report::percent(*covered) : ""});
+  }
+  return "\n" + table.text(line_width);
+}
+
 }  // namespace
 
 std::string to_text(const SetResult& r) {
   std::vector<std::size_t> worst = worst_first(r);
   worst.resize(std::min(worst.size(), kWorstShown));
-  return errors_text(r) + groups_text(r, text::line_width()) + "\nworst rows\n" +
+  return errors_text(r) + further_text(r, text::line_width()) + groups_text(r, text::line_width()) + "\nworst rows\n" +
          table_of(r, worst).text(text::line_width());
 }
 
 namespace {
+void fill_points(nlohmann::ordered_json& document, const std::vector<std::uint64_t>& rows,
+                 const std::vector<MeasuredPoint>& points, const Errors& errors) {
+  document["rows"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const MeasuredPoint& p = points[i];
+    nlohmann::ordered_json row = {
+        {"row", rows[i]}, {"measured", p.measured}, {"predicted", p.predicted}, {"unit", p.unit}};
+    if (!p.what.empty()) row["what"] = p.what;
+    if (!p.note.empty()) row["note"] = p.note;
+    if (p.high > 0) row["low"] = p.low, row["high"] = p.high;
+    document["rows"].push_back(std::move(row));
+  }
+  document["mape"] = errors.mape;
+  document["bias"] = errors.bias;
+  document["spearman"] = errors.spearman;
+  if (const auto covered = coverage_of(points)) document["within_range"] = *covered;
+}
+
 void fill(nlohmann::ordered_json& document, const SetResult& r) {
   document["set"] = r.set;
   document["hardware"] = r.hardware;
-  document["rows"] = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const MeasuredPoint& p = r.points[i];
-    nlohmann::ordered_json row = {
-        {"row", r.rows[i]}, {"measured", p.measured}, {"predicted", p.predicted}, {"unit", p.unit}};
-    if (!p.what.empty()) row["what"] = p.what;
-    if (!p.note.empty()) row["note"] = p.note;
-    document["rows"].push_back(std::move(row));
-  }
-  document["mape"] = r.errors.mape;
-  document["bias"] = r.errors.bias;
-  document["spearman"] = r.errors.spearman;
+  fill_points(document, r.rows, r.points, r.errors);
   if (r.errors.within_groups) document["correlation_within_groups"] = *r.errors.within_groups;
   document["worst"] = r.errors.worst;
+  for (const PointSeries& series : r.further) {
+    fill_points(document[series.name], series.rows, series.points, series.errors);
+    document[series.name]["worst"] = series.errors.worst;
+  }
   for (const PointGroup& g : groups_of(r)) {
     const Errors e = errors_of(g.points);
     document["groups"].push_back({{"by", g.by},
@@ -255,7 +282,8 @@ std::string to_markdown(const std::vector<SetResult>& results) {
     std::string lead = fmt::format("{}, on `{}`.", kind.description, r.hardware);
     if (!kind.limits.empty()) lead += " " + kind.limits;
     out += fmt::format("\n## {}\n\n{}\n```\n{}{}\nworst rows\n{}```\n", r.set, report::paragraph(lead, kPageWidth),
-                       errors_text(r), groups_text(r, kPageWidth), table_of(r, worst).text(kPageWidth));
+                       errors_text(r), further_text(r, kPageWidth) + groups_text(r, kPageWidth),
+                       table_of(r, worst).text(kPageWidth));
   }
   return out;
 }

@@ -106,7 +106,7 @@ std::string answer(DataSet& set, const DataRow& row) {
   try {
     line["points"] = json::array();
     for (const MeasuredPoint& p : set.predict(row)) {
-      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note});
+      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note, p.low, p.high, p.series});
     }
   } catch (const config::ConfigError& e) {
     line["wrong"] = e.what();
@@ -123,7 +123,7 @@ std::vector<MeasuredPoint> points_of(const std::string& line) {
   std::vector<MeasuredPoint> points;
   for (const json& p : answer["points"]) {
     points.push_back({p[0].get<std::string>(), p[1].get<double>(), p[2].get<double>(), p[3].get<std::string>(),
-                      p[4].get<std::string>()});
+                      p[4].get<std::string>(), p[5].get<double>(), p[6].get<double>(), p[7].get<std::string>()});
   }
   return points;
 }
@@ -165,6 +165,10 @@ const DataSetKind& kind_of(const config::CsvLine& names) {
 
 }  // namespace
 
+bool has_power(const std::string& path) {
+  return kind_of(config::read_csv_table(path).front()).name == power_kind().name;
+}
+
 std::size_t DataRow::index(const char* column) const {
   return static_cast<std::size_t>(std::find(columns_->begin(), columns_->end(), column) - columns_->begin());
 }
@@ -186,13 +190,18 @@ bool DataRow::flag(const char* column) const {
 
 const std::vector<DataSetKind>& kinds() {
   static const std::vector<DataSetKind> all = {dram_kind(), sram_kind(),  attention_kind(), chain_kind(),
-                                               step_kind(), flash_kind(), kernel_kind()};
+                                               step_kind(), flash_kind(), kernel_kind(),    power_kind()};
   return all;
 }
 
 namespace {
 
-// Measured kernels of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
+PointSeries& series_of(std::vector<PointSeries>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PointSeries& s) { return s.name == name; });
+  return found != all.end() ? *found : all.emplace_back(PointSeries{name, {}, {}, {}});
+}
+
+// Measured kernels and steps of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
 DataSetOptions with_machine_of(const std::string& path, DataSetOptions options) {
   if (!options.hardware.empty()) return options;
   const std::string set = fs::path(path).stem().string() + "-";
@@ -204,6 +213,17 @@ DataSetOptions with_machine_of(const std::string& path, DataSetOptions options) 
 }
 
 }  // namespace
+
+std::optional<double> coverage_of(const std::vector<MeasuredPoint>& points) {
+  std::size_t ranges = 0, covered = 0;
+  for (const MeasuredPoint& p : points) {
+    if (p.high <= 0) continue;
+    ++ranges;
+    if (p.low <= p.measured && p.measured <= p.high) ++covered;
+  }
+  if (ranges == 0) return std::nullopt;
+  return static_cast<double>(covered) / static_cast<double>(ranges);
+}
 
 SetResult validate(const std::string& path, const DataSetOptions& given, const RowProgress& progress) {
   SetResult result;
@@ -224,10 +244,16 @@ SetResult validate(const std::string& path, const DataSetOptions& given, const R
   });
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (const MeasuredPoint& point : points[i]) {
+      if (!point.series.empty()) {
+        PointSeries& series = series_of(result.further, point.series);
+        series.rows.push_back(i + 1), series.points.push_back(point);
+        continue;
+      }
       result.rows.push_back(i + 1);
       result.points.push_back(point);
     }
   }
+  for (PointSeries& series : result.further) series.errors = errors_of(series.points);
   result.errors = errors_of(result.points);
   if (!kind.group.empty()) {
     std::vector<std::string> groups;

@@ -34,6 +34,14 @@ std::optional<double> correlation_within(const std::vector<std::string>& groups,
 // Correlation of the ranks, ties at their mean rank; 1 if it is undefined.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
+// Points of one result of the rows.
+struct PointSeries {
+  std::string name;                 // key in JSON
+  std::vector<std::uint64_t> rows;  // row of each point, counted from 1
+  std::vector<MeasuredPoint> points;
+  Errors errors;
+};
+
 struct SetResult {
   std::string kind;  // name of the file's kind
   std::string set;   // the kind's name; for measured kernels, the file's
@@ -43,7 +51,10 @@ struct SetResult {
   std::vector<std::uint64_t> rows;    // row of each point, counted from 1: lines[0] is row 1
   std::vector<MeasuredPoint> points;  // in file order
   Errors errors;
+  std::vector<PointSeries> further;  // other results of the rows
 };
+// Share of points whose range covers the measurement; empty if none has a range.
+std::optional<double> coverage_of(const std::vector<MeasuredPoint>& points);
 
 // Predicts rows in one process per processor of the host. `progress` receives the numbers of completed and of all rows.
 // Throws config::ConfigError for unknown columns or invalid cells, and job::RunError.
@@ -68,6 +79,9 @@ struct Fit {
 Fit calibrate(const std::string& path, const DataSetOptions& options, const std::vector<std::string>& keys,
               const std::function<void(const std::string&)>& progress, const RowProgress& rows);
 std::string to_text(const Fit& fit);
+// Whether a file has kernels with counters and power, whose energies `fit_text` fits.
+bool has_power(const std::string& path);
+std::string fit_text(const std::string& path, const DataSetOptions& options);
 
 // Outputs of `attnvp validate`.
 std::string to_text(const SetResult& result);  // errors and the worst rows

@@ -92,6 +92,11 @@ class Rows {
     dispatch(rt_, hal::kBlock);
     load(core, i, part(s_.in, row, rows, column, columns), here);
     const Matrix second = second_.of(slot, rows, min(columns, s_.second.columns));
+    if (s_.opcode == hal::Opcode::kCopy) {
+      Command store = copy(here, part(s_.out, row, rows, column, columns)).deferrable();
+      rt_.dma(kStores, store.after(ready_.of(core)).then(free_.of(core)).then(stored_).label(0, i));
+      return;
+    }
     const Matrix& result = has_sum() ? second : here;
     Command command(s_.opcode, rows);
     command.operand(0, here).operand(1, result);
@@ -182,6 +187,8 @@ void run_step(Runtime& rt) {
     case hal::Opcode::kAdd:
       s.second = in_dram(l.k, l.seq_q, l.seq_kv);
       break;
+    case hal::Opcode::kCopy:
+      break;
     case hal::Opcode::kActivate:
       s.tail[0] = static_cast<uint32_t>(what.function);
       if (what.gated == 0) break;
@@ -205,7 +212,7 @@ const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM
                            kStepOptions,      nullptr,
                            hal::kScoresCAndP, kOneStep};
 ATTNVP_DATAFLOW(kSoftmax);
-const Dataflow kSteps = {"rows",        "one norm, sum, activation or rotary embedding by itself, in DRAM",
+const Dataflow kSteps = {"rows",        "one norm, sum, activation, copy or rotary embedding by itself, in DRAM",
                          run_step,      kRowsParameters,
                          kStepOptions,  nullptr,
                          hal::kScoresP, kOneStep | kRowStep};

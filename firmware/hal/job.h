@@ -169,8 +169,8 @@ struct Stage {
 };
 constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
 // Operation on rows of seq_kv numbers between Layer::q (source) and Layer::p (result). Layer::k holds gamma (and
-// Layer::v beta) for kNorm, the other rows for kAdd, and rows of `emb` cosines and sines for kRotate. A norm with
-// residual reads a second tensor behind the source, and writes the sum of both behind the result.
+// Layer::v beta) for kNorm, the other rows for kAdd, rows of `emb` cosines and sines for kRotate, and nothing for
+// kCopy. A norm with residual reads a second tensor behind the source, and writes the sum of both behind the result.
 struct RowStep {
   Opcode opcode;
   Activation function;    // kActivate only

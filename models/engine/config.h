@@ -90,8 +90,8 @@ struct MacConfig {
   std::uint32_t add_cycles = 1;     // the same: subtraction, or a term of a sum
   std::uint32_t exp_cycles = 6;     // the same: a sequence of multiply-adds
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, after the last PE's own
-  std::uint32_t int8_rate = 1;      // steps of k per cycle, for these types
-  std::uint32_t fp8_rate = 1;
+  // Steps of k per cycle, by element type; 0: PEs do not multiply it.
+  std::uint32_t fp16_rate = 1, bf16_rate = 1, int8_rate = 1, fp8_rate = 1;
   std::string accumulators = "pe";  // location of partial sums during k: registers of the PEs, or L0
   std::string kind = "model";
 
@@ -115,8 +115,16 @@ struct MacConfig {
     key(number("reduce_cycles", KeyUnit::kCycles, 0, 65536,
                "for a row's maximum to pass through the array, behind the last PE's own"),
         &C::reduce_cycles);
-    key(number("int8_rate", KeyUnit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of INT8"), &C::int8_rate);
-    key(number("fp8_rate", KeyUnit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of FP8"), &C::fp8_rate);
+    key(number("fp16_rate", KeyUnit::kCount, 0, 1, "1: PEs multiply FP16, once in a cycle; 0: they do not"),
+        &C::fp16_rate);
+    key(number("bf16_rate", KeyUnit::kCount, 0, 1, "1: PEs multiply BF16, once in a cycle; 0: they do not"),
+        &C::bf16_rate);
+    key(number("int8_rate", KeyUnit::kCount, 0, 64,
+               "multiply-accumulates of a PE in a cycle, of INT8; 0: PEs do not multiply it"),
+        &C::int8_rate);
+    key(number("fp8_rate", KeyUnit::kCount, 0, 64,
+               "multiply-accumulates of a PE in a cycle, of FP8; 0: PEs do not multiply it"),
+        &C::fp8_rate);
     key(choice("accumulators", {"pe", "l0"},
                "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
         &C::accumulators);

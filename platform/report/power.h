@@ -1,4 +1,4 @@
-// Power, area and energy ranges of a run, and its action counts for Accelergy.
+// Power, area and energy ranges of a run, what bounds it, and its action counts for Accelergy.
 #pragma once
 
 #include <string>
@@ -21,6 +21,9 @@ std::string power_text(const job::RunResult& result);
 std::string actions_text(const job::RunResult& result);
 // Energy of every part with its range, and a sentence on values without a source.
 std::string energy_range_text(const job::RunResult& result);
+
+// The resource that binds and the first advice, if any: a sentence without full stop.
+std::string bound_text(const job::Bound& bound);
 
 // Whether result `a` takes less energy than `b` for all energies of actions within their ranges, the same for both.
 enum class EnergyOrder { kLess, kMore, kUndecided };

@@ -154,6 +154,14 @@ std::string bound_sentence(const job::Bound& b, const job::Advice& advice) {
   return bound_sentence(b) + "; " + promise(advice, b.most.resource);
 }
 
+}  // namespace
+
+std::string bound_text(const job::Bound& b) {
+  return b.advice.empty() ? bound_sentence(b) : bound_sentence(b, b.advice.front());
+}
+
+namespace {
+
 nlohmann::ordered_json advice_json(const job::Bound& b) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const job::Advice& a : b.advice) {

@@ -17,10 +17,6 @@ Key<K> size_key(const std::string& path, double maximum, const std::string& mean
   return make_key<K>(number(path, KeyUnit::kCount, 1, maximum, meaning), &K::attention, field);
 }
 
-Key<K> model_key(const std::string& path, double maximum, const std::string& meaning, std::uint32_t Model::*field) {
-  return make_key<K>(number(path, KeyUnit::kCount, 1, maximum, meaning), &K::model, field);
-}
-
 Key<K> required(Key<K> key) {
   key.required = true;
   return key;
@@ -39,8 +35,9 @@ std::vector<std::string> type_names(bool hal::ElementTypeInfo::*has, std::vector
   return names;
 }
 
-// Adds a key for each mask kind that is a flag.
-std::vector<Key<K>> with_patterns(std::vector<Key<K>> keys) {
+// Adds the keys of the model, and a key for each mask kind that is a flag.
+std::vector<Key<K>> with_others(std::vector<Key<K>> keys) {
+  for (Key<K>& key : model_keys()) keys.push_back(std::move(key));
   for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
     if (kind.hides == nullptr) continue;
     Key<K> key;
@@ -60,7 +57,7 @@ std::vector<Key<K>> with_patterns(std::vector<Key<K>> keys) {
 }  // namespace
 
 const Schema<NetworkKeys>& network_schema() {
-  static const Schema<NetworkKeys> schema(with_patterns({
+  static const Schema<NetworkKeys> schema(with_others({
       with_note(make_key<K>(text("name", "name shown in reports"), &K::attention, &Attention::name), "the file's name"),
       size_key("batch", kMostHeads, "batch size", &Attention::batch),
       required(size_key("heads", kMostHeads, "attention heads", &Attention::heads)),
@@ -140,32 +137,6 @@ const Schema<NetworkKeys>& network_schema() {
       with_note(make_key<K>(number("pages", KeyUnit::kCount, 1, hal::kMostPages, "pages that the cache has"),
                             &K::attention, &Attention::cache_pages),
                 "as many as are needed"),
-      model_key("layers", 1024, "layers of the model, all like this one", &Model::layers),
-      with_note(model_key("hidden", kWidestEmbedding, "width of the model between its operations", &Model::hidden),
-                "unknown"),
-      with_note(model_key("ffn", kWidestEmbedding, "width of its feed-forward network", &Model::ffn), "unknown"),
-      make_key<K>(
-          number("gated", KeyUnit::kCount, 0, 1, "1: the network's first product is two, one a gate of the other"),
-          &K::gated),
-      make_key<K>(choice("norm", {"auto", "layernorm", "rmsnorm", "none"},
-                         "norms of the layer; auto: rmsnorm where its network is gated, or layernorm"),
-                  &K::norm),
-      make_key<K>(choice("norm_place", {"pre", "post", "both"},
-                         "where they are: before attention and network; post: behind the sum with what went in; both: "
-                         "before, and behind before the sum"),
-                  &K::model, &Model::norm_place),
-      make_key<K>(choice("activation", {"auto", "relu", "silu", "gelu", "gelu_tanh"},
-                         "of the feed-forward network; auto: silu where it is gated, or gelu"),
-                  &K::activation),
-      make_key<K>(number("rotary", KeyUnit::kCount, 0, 1, "1: Q and K are turned by their positions"), &K::rotary),
-      make_key<K>(number("qk_norm", KeyUnit::kCount, 0, 1, "1: every head of Q and K has a norm"), &K::qk_norm),
-      make_key<K>(number("linear", KeyUnit::kCount, 0, 1,
-                         "1: of a layer its products and attention alone, without norms, activations, sums and rotary "
-                         "embedding"),
-                  &K::linear),
-      make_key<K>(choice("scope", {"attention", "layer", "model"},
-                         "layer: its projections and feed-forward network, too; model: all layers (for `run`)"),
-                  &K::scope),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Attention::emb)),
       with_note(size_key("value_emb", kWidestEmbedding, "embedding per head of V and O", &Attention::value_emb), "emb"),
   }));
@@ -174,7 +145,9 @@ const Schema<NetworkKeys>& network_schema() {
 
 namespace {
 using NamePairs = std::vector<std::pair<std::string, std::string>>;
-NamePairs with_pattern_names(NamePairs names) {
+// Keys of the model and patterns have no shorter names.
+NamePairs with_same_names(NamePairs names) {
+  for (const Key<K>& key : model_keys()) names.emplace_back(key.path, key.path);
   for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
     if (kind.hides != nullptr) names.emplace_back(kind.name, kind.name);
   }
@@ -183,48 +156,37 @@ NamePairs with_pattern_names(NamePairs names) {
 }  // namespace
 
 const std::vector<std::pair<std::string, std::string>>& inline_names() {
-  static const auto names = with_pattern_names({{"B", "batch"},
-                                                {"H", "heads"},
-                                                {"N", "seq"},
-                                                {"NQ", "seq_q"},
-                                                {"NKV", "seq_kv"},
-                                                {"E", "emb"},
-                                                {"HKV", "kv_heads"},
-                                                {"L", "contexts"},
-                                                {"causal", "causal"},
-                                                {"history", "history"},
-                                                {"window", "window"},
-                                                {"sinks", "sinks"},
-                                                {"prefix", "prefix"},
-                                                {"scale", "scale"},
-                                                {"softcap", "softcap"},
-                                                {"type", "type"},
-                                                {"out", "out"},
-                                                {"EV", "value_emb"},
-                                                {"softmax", "softmax"},
-                                                {"phase", "phase"},
-                                                {"batch", "batch"},
-                                                {"cache", "history"},
-                                                {"page", "page"},
-                                                {"pages", "pages"},
-                                                {"layers", "layers"},
-                                                {"block_mask", "block_mask"},
-                                                {"valid", "valid"},
-                                                {"alibi", "alibi"},
-                                                {"relative", "relative"},
-                                                {"bias", "bias"},
-                                                {"scale_block", "scale_block"},
-                                                {"append", "append"},
-                                                {"scope", "scope"},
-                                                {"hidden", "hidden"},
-                                                {"ffn", "ffn"},
-                                                {"gated", "gated"},
-                                                {"norm", "norm"},
-                                                {"norm_place", "norm_place"},
-                                                {"activation", "activation"},
-                                                {"rotary", "rotary"},
-                                                {"qk_norm", "qk_norm"},
-                                                {"linear", "linear"}});
+  static const auto names = with_same_names({{"B", "batch"},
+                                             {"H", "heads"},
+                                             {"N", "seq"},
+                                             {"NQ", "seq_q"},
+                                             {"NKV", "seq_kv"},
+                                             {"E", "emb"},
+                                             {"HKV", "kv_heads"},
+                                             {"L", "contexts"},
+                                             {"causal", "causal"},
+                                             {"history", "history"},
+                                             {"window", "window"},
+                                             {"sinks", "sinks"},
+                                             {"prefix", "prefix"},
+                                             {"scale", "scale"},
+                                             {"softcap", "softcap"},
+                                             {"type", "type"},
+                                             {"out", "out"},
+                                             {"EV", "value_emb"},
+                                             {"softmax", "softmax"},
+                                             {"phase", "phase"},
+                                             {"batch", "batch"},
+                                             {"cache", "history"},
+                                             {"page", "page"},
+                                             {"pages", "pages"},
+                                             {"block_mask", "block_mask"},
+                                             {"valid", "valid"},
+                                             {"alibi", "alibi"},
+                                             {"relative", "relative"},
+                                             {"bias", "bias"},
+                                             {"scale_block", "scale_block"},
+                                             {"append", "append"}});
   return names;
 }
 

@@ -91,15 +91,26 @@ std::size_t words_begin(const std::string& text) {
   return known || !is_path(text) ? comma : std::string::npos;
 }
 
-// Refuses a scope that a model file does not support.
-void refuse_scope_of(const ModelFile& model, Scope scope) {
-  if (scope != Scope::kAttention && !model.no_layer.empty()) {
+// Refuses a scope that a model file does not support, and selects the block of the layer type.
+void select_layers(K& keys, const ModelFile& model, const std::string& layer_type) {
+  if (keys.scope != Scope::kAttention && !model.no_layer.empty()) {
     throw ConfigError(
         fmt::format("{}: scope=layer|model: {}; allowed is scope=attention", model.source, model.no_layer));
   }
-  if (scope == Scope::kModel && !model.no_model.empty()) {
-    throw ConfigError(
-        fmt::format("{}: scope=model: {}; allowed are scope=attention and scope=layer", model.source, model.no_model));
+  if (keys.scope == Scope::kModel) {
+    if (!model.no_model.empty()) {
+      throw ConfigError(fmt::format("{}: scope=model: {}; allowed are scope=attention and scope=layer", model.source,
+                                    model.no_model));
+    }
+    if (!layer_type.empty()) {
+      throw ConfigError(fmt::format("{}: layer_type: scope=model runs all layers; allowed is none", model.source));
+    }
+    return;
+  }
+  if (!layer_type.empty() && keys.model.block == 0) keys.model.block = model.block;
+  if (!model.mixed.empty() && keys.model.block == 0) {
+    throw ConfigError(fmt::format("{}: {}; allowed is one kind, as in hf:FOLDER,layer_type={} or layer_type={}",
+                                  model.source, model.mixed, kFullAttention, kSlidingAttention));
   }
 }
 
@@ -174,11 +185,12 @@ Workload load(const std::string& text, const Lengths* lengths) {
   }
   keys.attention.name += text::printable(text.substr(parts.base.size()));
   if (parts.words.empty()) {
+    select_layers(keys, model, parts.layer_type);
     return complete(
         keys, origin, [](const std::string& name) { return name; }, lengths);
   }
   apply_words(keys, parts.words, option_origin("--net", text));
-  refuse_scope_of(model, keys.scope);
+  select_layers(keys, model, parts.layer_type);
   return complete(keys, option_origin("--net", text), inline_name, lengths);
 }
 

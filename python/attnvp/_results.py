@@ -176,11 +176,14 @@ class Operation(Record):
     """One operation of a layer."""
 
     operation: str  # "qkv", "attention", ...
-    run: Result  # on the whole machine
+    group: str  # with scope=model: its layers
+    count: int  # absent: once
+    run: Result  # on a machine of its own
 
 
 class LayerResult(Record):
-    """All operations of a layer, one after the other: `net` with scope=layer or scope=model. Sums are of one layer."""
+    """All operations of a layer, one after the other: `net` with scope=layer or scope=model. Sums are of one layer,
+    those of `model` of all layers."""
 
     schema: int
     version: str
@@ -202,6 +205,7 @@ class LayerResult(Record):
     macs: int
     tokens_per_second: float  # of all layers
     golden: Record  # checked, passed
+    model: Record  # with scope=model: sums of all layers, and layer_groups
 
     @property
     def operations(self) -> List[Operation]:

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(ValidateLong, ValidateSets,
                                          Bar{"dram-curves", 0.12}, Bar{"ascend-910b", 0.08}, Bar{"blackhole", 0.25},
                                          Bar{"mi355x", 0.15}, Bar{"tpu-v4", 0.13}, Bar{"tpu-v6e", 0.18},
                                          Bar{"wormhole", 0.22}, Bar{"rtx4090-layers", 0.15},
-                                         Bar{"a100-80gb-softmax", 0.15}),
+                                         Bar{"a100-80gb-softmax", 0.15}, Bar{"gv100-power", 0.15}),
                          [](const auto& of) { return std::to_string(of.index); });
 
 // Tile sizes of one pair of GEMMs, beside each other.
@@ -64,8 +64,8 @@ TEST(ValidateLong, NoSetIsLeftOut) {
   std::vector<std::string> names;
   for (const std::string& file : files_of_sets()) names.push_back(std::filesystem::path(file).stem().string());
   EXPECT_EQ(names, (std::vector<std::string>{"a100-80gb-softmax", "ascend-910b", "attention", "blackhole", "chains",
-                                             "dram-curves", "flash", "gemm-softmax", "mi355x", "rtx4090-layers",
-                                             "tpu-v4", "tpu-v6e", "wormhole"}));
+                                             "dram-curves", "flash", "gemm-softmax", "gv100-power", "mi355x",
+                                             "rtx4090-layers", "tpu-v4", "tpu-v6e", "wormhole"}));
 }
 
 }  // namespace

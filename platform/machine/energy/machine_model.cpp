@@ -22,10 +22,11 @@ constexpr double kL2Banks = 32;         // of one macro each; an access activate
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kPjPerMwSecond = 1e9;
 
-// Register bits of a PE in addition to its sum, of a lane, and of an event counter.
-constexpr double kPeBits = 64, kLaneBits = 128, kEventBits = 8;
-constexpr double kCoreBits = 32;     // register bits of a RISC-V core
-constexpr double kOperandBits = 32;  // passed from PE to PE in every step
+// Register bits of a lane and of an event counter.
+constexpr double kLaneBits = 128, kEventBits = 8;
+constexpr double kOperandCopies = 4;  // of a PE: two operands, each held and handed on
+constexpr double kCoreBits = 32;      // register bits of a RISC-V core
+constexpr double kOperandBits = 32;   // passed from PE to PE in every step
 
 config::EnergyTable::EnergyAction action(const Figure& f) { return {f.value, 0, f.low, f.high}; }
 
@@ -52,6 +53,7 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
       nm_(std::atof(keys_.tech.c_str())),
       volts_(0) {
   volts_ = keys_.volts > 0 ? keys_.volts : nominal_volts(nm_);
+  replacing_ = technology.actions(nm_, volts_);
   l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
              machine.l1.bank_bytes_per_cycle * kBitsPerByte);
   const bool cached = machine.dram.policy == "cached";
@@ -107,6 +109,28 @@ MachineModel::MemoryModel MachineModel::l0(const CoreConfig& core) const {
   return bytes < kSmallestSram ? registers(bytes) : sram(bytes, 1, kWidestMacro);
 }
 
+// The largest multiplier and adder serves every type once a cycle; further products of a short type have their own.
+MachineModel::MacMultipliers MachineModel::multipliers(const MacConfig& mac) const {
+  struct MultiplierType {
+    double rate, bits;
+    const char *multiply, *add;
+  };
+  MacMultipliers all;
+  double shared = 0, further = 0;
+  for (const MultiplierType& type : {MultiplierType{1.0 * mac.fp16_rate, 16, "fp16_multiply", "fp32_add"},
+                                     {1.0 * mac.bf16_rate, 16, "bf16_multiply", "fp32_add"},
+                                     {1.0 * mac.fp8_rate, 8, "fp8_multiply", "fp32_add"},
+                                     {1.0 * mac.int8_rate, 8, "int8_multiply", "int32_add"}}) {
+    if (type.rate == 0) continue;
+    const double product = technology_.mm2(type.multiply, nm_) + technology_.mm2(type.add, nm_);
+    shared = std::max(shared, product);
+    further += (type.rate - 1) * product;
+    all.operand_bits = std::max(all.operand_bits, type.rate * type.bits);
+  }
+  all.mm2 = shared + further;
+  return all;
+}
+
 void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number) {
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
   const auto place = [&](ModelPart part) {
@@ -116,7 +140,9 @@ void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint3
     parts_.push_back(part);
   };
   const double pes = double{1} * core.mac.rows * core.mac.columns;
-  const double pe_bits = kPeBits + (core.mac.accumulators == "pe" ? kSumBits : 0) + core.mac.resident_tiles * kWordBits;
+  const MacMultipliers multipliers = this->multipliers(core.mac);
+  const double pe_bits = multipliers.operand_bits * kOperandCopies + (core.mac.accumulators == "pe" ? kSumBits : 0) +
+                         core.mac.resident_tiles * kWordBits;
   const double lane = mm2("fp32_multiply") + mm2("fp32_add") + mm2("int16_add");
   const MemoryModel l0 = this->l0(core);
   ModelPart memory;
@@ -124,7 +150,7 @@ void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint3
   memory.area_mm2 = l0.area_mm2;
   memory.leakage_mw = l0.leakage_mw;
   place(memory);
-  place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits));
+  place(logic("mac", pes * multipliers.mm2, pes * pe_bits));
   place(logic("vec", core.vec.lanes * lane, core.vec.lanes * kLaneBits));
 }
 
@@ -155,12 +181,12 @@ void MachineModel::lay_out() {
   }
 
   const Replaced& replaced = technology_.replaced();
+  const auto leakage = replacing_.find(kLeakage);
   const double mw_per_pj = machine_.clock_hz / kPjPerMwSecond;  // per cycle
   for (ModelPart& part : parts_) {
     const auto um2 = replaced.um2.find(part.module);
     if (um2 != replaced.um2.end()) part.area_mm2 = um2->second * 1e-6;
-    const auto leakage = replaced.energies.find(kLeakage);
-    if (leakage == replaced.energies.end()) continue;
+    if (leakage == replacing_.end()) continue;
     const auto of_module = leakage->second.find(part.module);
     if (of_module == leakage->second.end()) continue;
     const config::EnergyTable::EnergyAction cycle = of_machines_cycle(of_module->second, machine_.clock_hz);
@@ -260,7 +286,7 @@ void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const 
   set("attnvp.node", "compute", add);
   set("attnvp.node", "exp", pj("exponential"));
   set("attnvp.node", "divide", pj("division"));
-  for (const auto& [component, actions] : technology_.replaced().energies) {
+  for (const auto& [component, actions] : replacing_) {
     for (const auto& [name, energy] : actions) {
       table.set(component, name, stands_for_time(component, name) ? of_machines_cycle(energy, m.clock_hz) : energy);
     }

@@ -51,6 +51,11 @@ class MachineModel {
   Figure pj(const char* name) const { return technology_.pj(name, nm_, volts_); }
   MemoryModel sram(double bytes, double banks, double width_bits) const;
   MemoryModel registers(double bytes) const;
+  // Multipliers and adders of a PE, and the operands that it takes in a cycle.
+  struct MacMultipliers {
+    double mm2 = 0, operand_bits = 0;
+  };
+  MacMultipliers multipliers(const MacConfig& mac) const;
   ModelPart logic(const char* module, double mm2, double register_bits) const;
   void lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number);
   MemoryModel l0(const CoreConfig& core) const;
@@ -62,6 +67,7 @@ class MachineModel {
   const Technology& technology_;
   const TechnologyConfig keys_;
   double nm_, volts_;
+  Technology::ActionEnergies replacing_;
   std::vector<ModelPart> parts_;
   double area_mm2_ = 0, cluster_mm2_ = 0;
   MemoryModel l1_, l2_;

@@ -180,7 +180,7 @@ TEST(Model, MistakesAreSaidWithTheirLine) {
           .find("mine.yaml:5: wire: found provenance 'guessed'; allowed: published, derived, calibrated, assumed"),
       std::string::npos);
   EXPECT_NE(refusal("  base: cmos\n  figures:\n    - {name: wire, pj: 0.1, nm: 3, provenance: assumed, source: me}\n")
-                .find("wire: found a node of 3 nm; allowed is 7 to 65"),
+                .find("wire: found a node of 3 nm; allowed is 4 to 65"),
             std::string::npos);
   EXPECT_NE(
       refusal("  base: cmos\n  figures:\n    - {name: wire, pj: 0.1, nm: 16, low: 2, provenance: assumed, source: "
