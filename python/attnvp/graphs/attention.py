@@ -40,7 +40,8 @@ def _attention(nodes: Nodes, softmax: Node) -> None:
     if len(weights) != 1 or softmax.outputs[0] not in nodes.chain(weights[0].inputs[0]) or weights[0].attributes:
         return
     scores = _scores(nodes, softmax.inputs[0])
-    if scores.product is None or scores.product.attributes:
+    if scores.product is None or scores.product.attributes or min(map(len, (
+            nodes[name].shape for name in (*scores.product.inputs, *scores.product.outputs, *weights[0].outputs)))) < 2:
         return
     q, factor_of_q = _unscaled(nodes, scores.product.inputs[0])
     k, factor_of_k = _unscaled(nodes, scores.product.inputs[1])
@@ -90,7 +91,7 @@ def _scores(nodes: Nodes, name: str) -> _Scores:
                     return found
             elif other:
                 found.scale *= other if node.op == "mul" else 1 / other
-            elif node.op == "mul" and other is None and nodes[node.inputs[1 - rest]].data is not None:
+            elif node.op == "mul" and other is None:
                 found.masks.append((node.inputs[1 - rest], "show"))
             else:
                 return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from .._error import Error
 from . import onnx_operations
@@ -18,6 +18,7 @@ _MOST_SHOWN = 4096      # elements of a constant that shape inference sees
 def read(model: Any, name: Optional[str], dimensions: Mapping[str, int], constants: Mapping[str, Any]) -> Nodes:
     try:
         import onnx
+        import onnx.defs
         import onnx.helper
         import onnx.numpy_helper
         import onnx.shape_inference
@@ -42,7 +43,6 @@ class _Reader:
     def __init__(self, onnx: Any, model: Any, name: str, folder: str) -> None:
         self.onnx, self.model, self.folder = onnx, model, folder
         self.nodes = Nodes(name)
-        self.opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
 
     def read(self, dimensions: Mapping[str, int], constants: Mapping[str, Any]) -> Nodes:
         graph = self.model.graph
@@ -57,10 +57,25 @@ class _Reader:
                         f"{', '.join(entry.name for entry in graph.input)}"[:160], 2)
         self._declared = {entry.name: entry for entry in (*graph.value_info, *graph.output)}
         self._dimensions = dimensions
-        for i, node in enumerate(graph.node):
-            self._node(node, node.name or next(filter(None, node.output), f"{node.op_type}_{i}"))
+        for node in self._sorted(graph.node):
+            self._node(node, node.name or next(filter(None, node.output), node.op_type))
         self.nodes.outputs = [entry.name for entry in graph.output]
         return self.nodes
+
+    def _sorted(self, nodes: Sequence[Any]) -> Iterator[Any]:
+        """Nodes behind those that they depend on; some exporters write them in another order."""
+        waiting = list(nodes)
+        while waiting:
+            late = []
+            for node in waiting:
+                if all(name in self.nodes.values for name in node.input if name):
+                    yield node
+                else:
+                    late.append(node)
+            if len(late) == len(waiting):
+                name = next(name for name in late[0].input if name and name not in self.nodes.values)
+                raise Error(f"model: operation {late[0].name or late[0].op_type} has input {name}, which nothing makes", 2)
+            waiting = late
 
     def _constant(self, name: str, tensor: Any) -> None:
         shape = tuple(tensor.dims)
@@ -123,6 +138,7 @@ class _Reader:
         """Shapes and types of a node's results."""
         helper = self.onnx.helper
         inferred: Dict[str, Any] = {}
+        fits = True
         if node.domain in ("", "ai.onnx"):
             inputs, initializers = [], []
             for name in dict.fromkeys(filter(None, node.input)):
@@ -135,13 +151,18 @@ class _Reader:
                        else self.onnx.ValueInfoProto(name=name) for name in node.output if name]
             graph = helper.make_graph([node], "node", inputs, outputs, initializers)
             one = helper.make_model(graph, opset_imports=list(self.model.opset_import))
+            is_known = self.onnx.defs.has(node.op_type) and all(self.nodes[i].shape != UNKNOWN for i in node.input if i)
             try:
-                found = self.onnx.shape_inference.infer_shapes(one).graph
+                found = self.onnx.shape_inference.infer_shapes(one, strict_mode=is_known).graph
                 inferred = {entry.name: entry for entry in (*found.value_info, *found.output)}
-            except Exception:  # of the inference's own classes: nothing is known
-                inferred = {}
+            except Exception:  # of the inference's own classes: the operands do not fit
+                fits = False
         for output in filter(None, node.output):
             self.nodes.values[output] = self._result(output, inferred.get(output), node)
+            if not fits and self.nodes[output].shape == UNKNOWN:
+                shapes = ", ".join(str(list(self.nodes[i].shape)) for i in node.input if i)
+                raise Error(f"operation {node.name or output} ({node.op_type}): operands of {shapes[:60]} do not fit; "
+                            "the model allows other dimensions", 2)
 
     def _result(self, name: str, entry: Any, node: Any) -> Value:
         for found in (entry, self._declared.get(name)):

@@ -14,7 +14,7 @@ _VIEWS = {"Identity": "identity", "Cast": "identity", "CastLike": "identity", "D
           "Split": "slice", "Concat": "concat", "Expand": "expand", "Tile": "expand"}
 # Results are as their first input where ONNX has no inference.
 SHAPE_OF_FIRST = frozenset({
-    "Gelu", "FastGelu", "BiasGelu", "QuickGelu", "SkipLayerNormalization", "LayerNormalization", "RMSNormalization",
+    "Gelu", "FastGelu", "BiasGelu", "QuickGelu", "SkipLayerNormalization", "LayerNormalization", "RMSNormalization", "RMSNorm",
     "SimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization", "RotaryEmbedding", "MultiHeadAttention",
     "GroupQueryAttention"})
 
@@ -81,8 +81,9 @@ def _general_product(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> No
 
 
 def _softmax(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
+    # Before opset 13 the default is 1, of a matrix; files without `axis` mean the last one.
     rank = len(reader.nodes[node.input[0]].shape)
-    axis = a.get("axis", -1 if reader.opset >= 13 else 1) % max(rank, 1)
+    axis = a.get("axis", -1) % max(rank, 1)
     reader.emit("softmax", node, name, node.input[:1], node.output[0], axis=axis)
 
 
@@ -143,6 +144,17 @@ def _dequantized(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
         reader.emit("identity", node, name, node.input[:1], node.output[0])
     else:
         _other(reader, node, name, a)
+
+
+def _embedded(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
+    """Rows of tables, added and normalised."""
+    nodes = reader.nodes
+    ids, table = node.input[0], node.input[2]
+    out = nodes[node.output[0]]
+    out.shape, out.type = (*nodes[ids].shape, nodes[table].shape[1]), nodes[table].type
+    rows = nodes.temporary(name, out.shape, out.type)
+    reader.emit("other", node, name, [i for i in node.input[:5] if i], rows)
+    reader.emit("layernorm", node, f"{name}.norm", [rows, *node.input[5:7]], node.output[0], columns=out.shape[-1])
 
 
 def _convolution(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
@@ -210,7 +222,10 @@ def _attention(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
 def _attention_with_products(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
     nodes = reader.nodes
     x, weight = node.input[:2]
-    batch, tokens, depth = nodes[x].shape
+    if len(nodes[x].shape) != 3:
+        _other(reader, node, name, a)
+        return
+    batch, tokens, _ = nodes[x].shape
     columns, heads = nodes[weight].shape[1], a["num_heads"]
     sizes = a.get("qkv_hidden_sizes") or [columns // 3] * 3
     packed = nodes.temporary(f"{name}.qkv", (batch, tokens, columns), nodes[x].type)
@@ -250,10 +265,11 @@ def _attention_of_heads(reader: Any, node: Any, name: str, a: Dict[str, Any]) ->
 _SPECIAL: Dict[str, Callable[..., None]] = {
     "MatMul": _product, "FusedMatMul": _fused_product, "Gemm": _general_product, "MatMulInteger": _integer_product,
     "QLinearMatMul": _integer_product, "Softmax": _softmax, "ReduceMean": _mean, "LayerNormalization": _norm("layernorm"),
-    "RMSNormalization": _norm("rmsnorm"), "SimplifiedLayerNormalization": _norm("rmsnorm"),
+    "RMSNormalization": _norm("rmsnorm"), "RMSNorm": _norm("rmsnorm"), "SimplifiedLayerNormalization": _norm("rmsnorm"),
     "SkipLayerNormalization": _sum_and_norm("layernorm"), "SkipSimplifiedLayerNormalization": _sum_and_norm("rmsnorm"),
     "Gelu": _gelu("gelu"), "BiasGelu": _gelu("gelu"), "FastGelu": _gelu("gelu_tanh"), "Gather": _gather,
     "DequantizeLinear": _dequantized, "Conv": _convolution, "ConvTranspose": _convolution, "Einsum": _sum_of_products,
+    "EmbedLayerNormalization": _embedded,
     "LSTM": _recurrent, "GRU": _recurrent, "RNN": _recurrent, "Attention": _attention,
     "MultiHeadAttention": _attention_of_heads, "GroupQueryAttention": _attention_of_heads,
 }

@@ -68,6 +68,7 @@ def _norm_of(nodes: Nodes, moment: Node, deviation: Optional[str]) -> None:
             break
     normalised = _divided(nodes, out, deviation)
     if normalised is None:
+        _scaled_and_shifted(nodes, moment, out, columns)
         return
     top, numerator = normalised
     x = _centred(nodes, numerator)
@@ -87,21 +88,48 @@ def _divided(nodes: Nodes, square: str, deviation: Optional[str]) -> Optional[Tu
         return _centred(nodes, name) is not None if deviation is None else _is_same(nodes, name, deviation)
 
     for root in nodes.forward(square):
-        power = nodes.scalar(root.inputs[1]) if root.op == "pow" else None
-        inverses = [root.outputs[0]] if root.op == "rsqrt" or power == -0.5 else []
-        if root.op == "sqrt" or power == 0.5:
+        if root.op == "sqrt" or (root.op == "pow" and nodes.scalar(root.inputs[1]) == 0.5):
             for user in nodes.forward(root.outputs[0]):
-                if user.op == "reciprocal" or (user.op == "div" and nodes.scalar(user.inputs[0]) == 1):
-                    inverses.append(user.outputs[0])
-                elif user.op == "div" and is_numerator(user.inputs[0]):
+                if user.op == "div" and is_numerator(user.inputs[0]):
                     return user.outputs[0], user.inputs[0]
-        for inverse in inverses:
-            for user in nodes.forward(inverse):
-                if user.op == "mul":
-                    for name in user.inputs:
-                        if nodes.back(name) != inverse and is_numerator(name):
-                            return user.outputs[0], name
+    for inverse in _inverses(nodes, square):
+        for user in nodes.forward(inverse):
+            if user.op == "mul":
+                for name in user.inputs:
+                    if nodes.back(name) != inverse and is_numerator(name):
+                        return user.outputs[0], name
     return None
+
+
+def _scaled_and_shifted(nodes: Nodes, moment: Node, variance: str, columns: int) -> None:
+    """The form x * s + (beta - mean * s), where s is gamma by the root of the variance."""
+    for inverse in _inverses(nodes, variance):
+        for scale in nodes.forward(inverse):
+            gamma = next((name for name in scale.inputs if nodes[name].is_weight and nodes[name].elements == columns), None)
+            if scale.op != "mul" or gamma is None:
+                continue
+            for scaled in nodes.forward(scale.outputs[0]):
+                for top in nodes.forward(scaled.outputs[0]) if scaled.op == "mul" else []:
+                    shift = next((nodes.producer(nodes.back(name), "sub") for name in top.inputs
+                                  if nodes.producer(nodes.back(name), "sub") is not None), None)
+                    if top.op == "add" and shift is not None and nodes[shift.inputs[0]].is_weight:
+                        x = next(name for name in scaled.inputs if nodes.back(name) != scale.outputs[0])
+                        nodes.replace(top.outputs[0], Node("layernorm", [x, gamma, shift.inputs[0]], top.outputs,
+                                                           moment.name, moment.source, {"columns": columns}))
+                        return
+
+
+def _inverses(nodes: Nodes, square: str) -> List[str]:
+    """Values of 1 / root of `square`."""
+    found = []
+    for root in nodes.forward(square):
+        power = nodes.scalar(root.inputs[1]) if root.op == "pow" else None
+        if root.op == "rsqrt" or power == -0.5:
+            found.append(root.outputs[0])
+        elif root.op == "sqrt" or power == 0.5:
+            found += [user.outputs[0] for user in nodes.forward(root.outputs[0]) if user.op == "reciprocal"
+                      or (user.op == "div" and nodes.scalar(user.inputs[0]) == 1)]
+    return found
 
 
 def _affine(nodes: Nodes, top: str, op: str, columns: int, inputs: List[str]) -> Tuple[str, List[str]]:
