@@ -95,12 +95,9 @@ class Nodes:
         return self._users.get(name, [])
 
     def scalar(self, name: str) -> Optional[float]:
-        """The number that all elements of a constant are; otherwise None."""
+        """The number that a constant of one element is; otherwise None."""
         data = self.values[name].data
-        if data is None or data.size == 0 or data.dtype.kind not in "biuf":
-            return None
-        first = data.flat[0]
-        return float(first) if data.size == 1 or bool((data == first).all()) else None
+        return float(data.flat[0]) if data is not None and data.size == 1 and data.dtype.kind in "biuf" else None
 
     def back(self, name: str, ops: Iterable[str] = ("identity",)) -> str:
         """The value behind a chain of such operations."""

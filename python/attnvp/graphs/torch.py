@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -20,7 +21,7 @@ _SAME = ("add", "sub", "mul", "div", "pow", "neg", "sqrt", "rsqrt", "reciprocal"
 _VIEWS = {
     "identity": ("clone", "detach", "contiguous", "alias", "to", "to_copy", "type_as", "dropout", "lift_fresh",
                  "lift_fresh_copy", "native_dropout", "float", "half", "bfloat16"),
-    "reshape": ("view", "unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten"),
+    "reshape": ("view", "unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "reshape_alias"),
     "transpose": ("permute", "transpose", "t", "movedim", "swapaxes", "numpy_T"),
     "slice": ("slice", "select", "narrow", "split", "split_with_sizes", "chunk", "unbind", "tensor_split"),
     "concat": ("cat", "concat", "stack"),
@@ -42,7 +43,8 @@ def read(module: Any, example_inputs: Sequence[Any], name: Optional[str]) -> Nod
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
-        return _Reader(torch, name or type(module).__name__).read(*_traced(torch, module, tuple(example_inputs)))
+        graph, known = _traced(torch, module, tuple(example_inputs))
+        return _Reader(torch, name or type(module).__name__).read(graph, known, list(inspect.signature(module.forward).parameters))
     finally:
         for part, mode in modes:
             part.training = mode
@@ -92,12 +94,14 @@ class _Reader:
         self._names: Dict[Any, Any] = {}    # FX nodes: a value's name, or a list of them
         self._constants: Dict[Any, Any] = {}  # FX nodes that are constants: their tensors
 
-    def read(self, graph: Any, known: Dict[str, Tuple[str, Any, bool]]) -> Nodes:
+    def read(self, graph: Any, known: Dict[str, Tuple[str, Any, bool]], arguments: List[str]) -> Nodes:
+        taken = {node.name for node in graph.nodes}
         for node in graph.nodes:
             if node.name in known and node.op in ("get_attr", "placeholder"):
                 self._constant(node, *known[node.name])
             elif node.op == "placeholder":
-                self._names[node] = self._value(node.name, node)
+                argument = arguments.pop(0) if arguments else node.name
+                self._names[node] = self._value(node.name if argument in taken else argument, node)
             elif node.op == "output":
                 for argument in _leaves(node.args):
                     if argument in self._names:
@@ -185,9 +189,9 @@ class _Reader:
 
     def _call(self, node: Any) -> None:
         op = str(getattr(node.target, "__name__", node.target)).split("::")[-1].split(".")[0].strip("_")
-        inputs = [self._operand(argument) for argument in _leaves(node.args)]
-        tensors = [name for name in inputs if name is not None]
         special = _SPECIAL.get(op)
+        inputs = [self._operand(argument) for argument in _leaves(node.args)] if special or op in _SAME else []
+        tensors = [name for name in map(self._operand, node.all_input_nodes) if name is not None]
         if special is not None:
             special(self, node, inputs)
         elif op in ("split", "split_with_sizes", "chunk", "unbind", "tensor_split"):
@@ -197,8 +201,8 @@ class _Reader:
             self._view(view, node, tensors if view == "concat" else tensors[:1])
         elif op in _GATHERS and tensors and self._gathers(node):
             self._view("slice" if self._result(node) <= self._nodes[tensors[0]].elements else "expand", node, tensors[:1])
-        elif op in _SAME:
-            self._emit(op, node, tensors)
+        elif op in _SAME and node.kwargs.get("alpha", 1) == 1:
+            self._emit(op, node, inputs)
         else:
             self._emit("other", node, tensors)
 
@@ -297,6 +301,10 @@ def _masked_fill(reader: _Reader, node: Any, inputs: List[Any]) -> None:
     reader._emit("where", node, [inputs[1], inputs[2], inputs[0]])
 
 
+def _reversed_difference(reader: _Reader, node: Any, inputs: List[Any]) -> None:
+    reader._emit("sub", node, inputs[1::-1])
+
+
 def _scaled_attention(reader: _Reader, node: Any, inputs: List[Any]) -> None:
     nodes = reader._nodes
     q, k, v = inputs[:3]
@@ -345,7 +353,7 @@ _SPECIAL: Dict[str, Callable[[_Reader, Any, List[Any]], None]] = {
     "softmax": _softmax, "safe_softmax": _softmax, "mean": _moment("mean"), "var": _moment("variance"),
     "layer_norm": _layer_norm, "native_layer_norm": _layer_norm, "rms_norm": _rms_norm, "gelu": _gelu,
     "mm": _product, "bmm": _product, "matmul": _product, "linear": _linear, "addmm": _added_product,
-    "baddbmm": _added_product, "masked_fill": _masked_fill, "convolution": _convolution, "conv2d": _convolution,
+    "baddbmm": _added_product, "masked_fill": _masked_fill, "rsub": _reversed_difference, "convolution": _convolution, "conv2d": _convolution,
     "conv1d": _convolution, "view_as_complex": _complex("pairs"), "view_as_real": _complex("real"),
     **{name: _scaled_attention for name in (
         "scaled_dot_product_attention", "scaled_dot_product_flash_attention", "scaled_dot_product_efficient_attention",
