@@ -154,10 +154,16 @@ def attention(nodes: Nodes, shape: Tuple[int, ...], tensors: Tuple[str, str, str
 
 def _unrepeated(nodes: Nodes, name: str, elements: int) -> Tuple[str, int]:
     """The tensor before its heads are repeated, and its heads of so many elements each."""
-    least, count = name, nodes[name].elements
+    least = name
     for behind in nodes.chain(name):
-        if nodes[behind].elements < count:
-            least, count = behind, nodes[behind].elements
+        joined = nodes.producer(behind, "concat")
+        parts = joined.inputs if joined is not None else []
+        sources = {_source(nodes, part)[0] for part in parts}
+        if len(sources) == 1 and all(any(nodes.producer(step, "expand") for step in nodes.chain(part)) for part in parts):
+            behind = sources.pop()
+        if nodes[behind].elements < nodes[least].elements:
+            least = behind
+    count = nodes[least].elements
     return (least, count // elements) if elements and count % elements == 0 else (name, 0)
 
 

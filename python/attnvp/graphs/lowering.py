@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Sequence, Set, Tuple
 
 from . import attention, patterns
 from .graph import Graph, Operation, Tensor, Unsupported, View, macs_of

@@ -166,19 +166,49 @@ def _convolution(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
     plain = a.get("group", 1) == 1 and not any(a.get("pads", [])) and a.get("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
     if node.op_type == "Conv" and plain and strides == spatial and set(a.get("dilations", [1])) == {1}:
         bias = {"bias": node.input[2]} if len(node.input) > 2 and node.input[2] else {}
-        reader.emit("matmul", node, name, node.input[:2], node.output[0], extents=(1, out // kernel[0], kernel[0], depth), **bias)
+        extents = (1, out // kernel[0], kernel[0], depth)
+        reader.emit("matmul", node, name, node.input[:2], node.output[0], extents=extents, **bias)
         return
     macs = nodes[node.input[0]].elements * depth if node.op_type == "ConvTranspose" else out * depth
     _other(reader, node, name, a, macs)
 
 
 def _sum_of_products(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
-    """Einsum: as many products as there are combinations of its indices."""
-    extents: Dict[str, int] = {}
-    for term, operand in zip(a["equation"].decode().replace(" ", "").split("->")[0].split(","), node.input):
-        if "." not in term:
-            extents.update(zip(term, reader.nodes[operand].shape))
-    _other(reader, node, name, a, math.prod(extents.values()) if extents and len(node.input) > 1 else 0)
+    """An Einsum of two operands is a product of matrices: indices of both and of the result count them, indices of both but
+    not of the result are the depth."""
+    nodes = reader.nodes
+    terms, _, result = a["equation"].decode().replace(" ", "").partition("->")
+    left, _, right = terms.partition(",")
+    extents = {letter: extent for term, i in zip((left, right), node.input) for letter, extent in zip(term, nodes[i].shape)}
+    nodes[node.output[0]].shape = tuple(extents.get(letter, 0) for letter in result)
+    depth = [letter for letter in left if letter in right and letter not in result]
+    matrices = [letter for letter in left if letter in right and letter in result]
+    rows = [letter for letter in left if letter not in right]
+    columns = [letter for letter in right if letter not in left]
+    ordered = [len(set(term)) == len(term) and term.isalpha() for term in (left, right, result)]
+    if not all(ordered) or set(result) != {*matrices, *rows, *columns} or len(node.input) != 2 or not depth:
+        _other(reader, node, name, a, math.prod(extents.values()) if len(node.input) > 1 else 0)
+        return
+
+    def arranged(operand: str, term: str, groups: List[List[str]]) -> str:
+        """The operand with its indices in groups, of which the last two are one extent each."""
+        wanted = [letter for group in groups for letter in group]
+        shape = [extents[letter] for letter in groups[0]] + [math.prod(extents[i] for i in group) for group in groups[1:]]
+        if wanted == list(term) and len(shape) == len(term):
+            return operand
+        view = nodes.temporary(operand, shape, nodes[operand].type)
+        nodes[view].is_weight = nodes[operand].is_weight
+        reader.emit("transpose", node, name, [operand], view)
+        return view
+
+    x = arranged(node.input[0], left, [matrices, rows, depth])
+    y = arranged(node.input[1], right, [matrices, depth, columns])
+    if list(result) == [*matrices, *rows, *columns] and len(rows) == len(columns) == 1:
+        reader.emit("matmul", node, name, [x, y], node.output[0])
+        return
+    product = nodes.temporary(name, (*nodes[x].shape[:-1], nodes[y].shape[-1]), nodes[x].type)
+    reader.emit("matmul", node, name, [x, y], product)
+    reader.emit("transpose", node, name, [product], node.output[0])
 
 
 def _recurrent(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
