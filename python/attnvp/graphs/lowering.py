@@ -8,7 +8,7 @@ from typing import Dict, List, Sequence, Set, Tuple
 
 from . import attention, patterns
 from .graph import Graph, Operation, Tensor, Unsupported, View, macs_of
-from .nodes import VIEWS, WHOLE, Node, Nodes, Value
+from .nodes import VIEWS, WHOLE, Node, Nodes
 
 # Types of tensors and of operands of products; the machine has no FP32 operands, and FP32 tensors are run as FP16.
 _TYPES = {"fp16": "fp16", "fp32": "fp16", "fp64": "fp16", "bf16": "bf16", "fp8_e4m3": "fp8_e4m3", "fp8_e5m2": "fp8_e5m2",
@@ -80,7 +80,7 @@ class _Lowering:
             return False
         head = f"x{node.attributes['head']}" if node.op == "rope" else ""
         if node.op == "add":
-            inputs = [self._spread(name, out) for name in inputs]
+            inputs = [self._spread(name, out.shape) for name in inputs]
         self._emit(node, f"{node.op}:{rows}x{columns}{head}", inputs)
         return True
 
@@ -111,7 +111,10 @@ class _Lowering:
             return False
         kind = "" if type_ == "fp16" else f",type={type_}"
         note = "with bias" if "bias" in node.attributes else ""
-        self._emit(node, f"gemm:{rows}x{columns}x{depth}{kind}", node.inputs[:2], count, note)
+        operands = list(node.inputs[:2])
+        if count > 1:
+            operands = [self._spread(operands[0], (count, rows, depth)), self._spread(operands[1], (count, columns, depth))]
+        self._emit(node, f"gemm:{rows}x{columns}x{depth}{kind}", operands, count, note)
         return True
 
     def _attention_text(self, node: Node) -> str:
@@ -151,12 +154,12 @@ class _Lowering:
                 return module.group(1)
         return node.name
 
-    def _spread(self, name: str, out: Value) -> str:
-        """An operand that is broadcast is a view of the result's shape."""
+    def _spread(self, name: str, shape: Tuple[int, ...]) -> str:
+        """An operand that is broadcast is a view of this shape."""
         value = self._nodes[name]
-        if value.elements == out.elements:
+        if value.elements == math.prod(shape):
             return name
-        spread = self._nodes.temporary(name + ".spread", out.shape, value.type)
+        spread = self._nodes.temporary(name + ".spread", shape, value.type)
         self._nodes.add(Node("expand", [name], [spread], spread, "Expand"))
         return spread
 
