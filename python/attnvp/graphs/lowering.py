@@ -98,6 +98,8 @@ class _Lowering:
         return out.elements // (rows * columns), rows, columns, depth
 
     def _macs(self, node: Node) -> int:
+        if any(self._nodes[name].elements == 0 for name in (*node.inputs, *node.outputs)):
+            return 0
         if node.op == "matmul":
             return math.prod(self._extents(node))
         if node.op == "attention":

@@ -54,7 +54,8 @@ class Nodes:
 
     def add(self, node: Node) -> None:
         self.nodes.append(node)
-        self._producers = None
+        if self._producers is not None:
+            self._register(node)
 
     def constant(self, data: Any) -> str:
         """A new constant of a number or NumPy array."""
@@ -76,10 +77,14 @@ class Nodes:
     def _index(self) -> None:
         self._producers, self._users = {}, {}
         for node in self.nodes:
-            for name in node.outputs:
-                self._producers[name] = node
-            for name in dict.fromkeys(node.inputs):
-                self._users.setdefault(name, []).append(node)
+            self._register(node)
+
+    def _register(self, node: Node) -> None:
+        assert self._producers is not None
+        for name in node.outputs:
+            self._producers[name] = node
+        for name in dict.fromkeys(node.inputs):
+            self._users.setdefault(name, []).append(node)
 
     def producer(self, name: str, *ops: str) -> Optional[Node]:
         """The node that makes a value; with `ops` only if it is one of these operations."""
@@ -129,8 +134,13 @@ class Nodes:
         """Puts `node`, whose result is `output`, in the place of the node that made it."""
         old = self.producer(output)
         at = next(i for i, entry in enumerate(self.nodes) if entry is old)
+        assert old is not None and self._producers is not None
         self.nodes[at] = node
-        self._producers = None
+        for name in dict.fromkeys(old.inputs):
+            self._users[name] = [user for user in self._users[name] if user is not old]
+        for name in old.outputs:
+            del self._producers[name]
+        self._register(node)
 
     def drop_constant(self) -> None:
         """Marks values that depend on constants only as weights and removes their nodes, except views."""

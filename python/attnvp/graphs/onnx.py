@@ -43,6 +43,8 @@ class _Reader:
     def __init__(self, onnx: Any, model: Any, name: str, folder: str) -> None:
         self.onnx, self.model, self.folder = onnx, model, folder
         self.nodes = Nodes(name)
+        opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
+        self._is_inferred = opset <= onnx.defs.onnx_opset_version()  # by this version of the package
 
     def read(self, dimensions: Mapping[str, int], constants: Mapping[str, Any]) -> Nodes:
         graph = self.model.graph
@@ -88,7 +90,10 @@ class _Reader:
                 value.data = None
 
     def _type(self, number: int) -> str:
-        word = self.onnx.TensorProto.DataType.Name(number).lower()
+        try:
+            word = self.onnx.TensorProto.DataType.Name(number).lower()
+        except ValueError:  # newer than this package
+            return f"type{number}"
         return {"float": "fp32", "float16": "fp16", "double": "fp64", "bfloat16": "bf16", "float8e4m3fn": "fp8_e4m3",
                 "float8e5m2": "fp8_e5m2"}.get(word, word)
 
@@ -117,13 +122,13 @@ class _Reader:
         return found
 
     def _node(self, node: Any, name: str) -> None:
+        if not any(node.output):
+            return
         attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
         known = {i: self.nodes[i].data for i in node.input if i}
         data: Optional[List[Any]] = None
         if all(array is not None for array in known.values()):
-            tensor = {key: self.onnx.numpy_helper.to_array(value) if isinstance(value, self.onnx.TensorProto) else value
-                      for key, value in attributes.items()}
-            data = fold(node.op_type, [known.get(i) for i in node.input], tensor, self.onnx, len(node.output))
+            data = fold(node.op_type, [known.get(i) for i in node.input], attributes, self.onnx, len(node.output))
         elif node.op_type == "Shape" and self.nodes[node.input[0]].shape != UNKNOWN:
             data = fold("Shape", [self.nodes[node.input[0]]], attributes, self.onnx, 1)
         if data is not None and all(array.size <= _MOST_FOLDED for array in data):
@@ -138,20 +143,22 @@ class _Reader:
         """Shapes and types of a node's results."""
         helper = self.onnx.helper
         inferred: Dict[str, Any] = {}
-        fits = True
+        fits = typed = True
         if node.domain in ("", "ai.onnx"):
             inputs, initializers = [], []
             for name in dict.fromkeys(filter(None, node.input)):
                 value = self.nodes[name]
                 number = self._number(value.type)
+                typed = typed and bool(number)
                 if value.data is not None and value.elements <= _MOST_SHOWN:
                     initializers.append(self.onnx.numpy_helper.from_array(value.data, name))
-                inputs.append(helper.make_tensor_value_info(name, number, None if value.shape == UNKNOWN else value.shape))
+                inputs.append(helper.make_tensor_value_info(name, number or 0, None if value.shape == UNKNOWN else value.shape))
             outputs = [helper.make_empty_tensor_value_info(name) if hasattr(helper, "make_empty_tensor_value_info")
                        else self.onnx.ValueInfoProto(name=name) for name in node.output if name]
             graph = helper.make_graph([node], "node", inputs, outputs, initializers)
             one = helper.make_model(graph, opset_imports=list(self.model.opset_import))
-            is_known = self.onnx.defs.has(node.op_type) and all(self.nodes[i].shape != UNKNOWN for i in node.input if i)
+            is_known = typed and self._is_inferred and self.onnx.defs.has(node.op_type) and all(
+                self.nodes[i].shape != UNKNOWN for i in node.input if i)
             try:
                 found = self.onnx.shape_inference.infer_shapes(one, strict_mode=is_known).graph
                 inferred = {entry.name: entry for entry in (*found.value_info, *found.output)}
@@ -175,10 +182,10 @@ class _Reader:
             return Value(name, like.shape, like.type)
         return Value(name, UNKNOWN, like.type if like is not None else "fp32")
 
-    def _number(self, type_: str) -> int:
+    def _number(self, type_: str) -> Optional[int]:
         word = {"fp32": "FLOAT", "fp16": "FLOAT16", "fp64": "DOUBLE", "bf16": "BFLOAT16", "fp8_e4m3": "FLOAT8E4M3FN",
                 "fp8_e5m2": "FLOAT8E5M2"}.get(type_, type_.upper())
-        return self.onnx.TensorProto.DataType.Value(word)
+        return self.onnx.TensorProto.DataType.Value(word) if word in self.onnx.TensorProto.DataType.keys() else None
 
     def emit(self, op: str, node: Any, name: str, inputs: Sequence[str], output: str, **attributes: Any) -> None:
         self.nodes.add(Node(op, list(inputs), [output], name, node.op_type, attributes))

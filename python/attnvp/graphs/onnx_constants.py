@@ -9,21 +9,18 @@ def fold(op: str, inputs: List[Any], attributes: Dict[str, Any], onnx: Any, resu
     """The results of a node as NumPy arrays; None if this does not compute it."""
     import numpy
 
-    if op == "Cast":
-        number = attributes["to"]
-        if number not in _numpy_types(onnx):
-            return None
-        return [inputs[0].astype(_numpy_types(onnx)[number])]
     function = _FUNCTIONS.get(op)
-    if function is None:
+    if function is None and op != "Cast":
         return None
     try:
+        values = {key: onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+                  for key, value in attributes.items()}
         with numpy.errstate(all="ignore"):
-            found = function(numpy, inputs, attributes)
+            found = inputs[0].astype(_numpy_types(onnx)[values["to"]]) if function is None else function(numpy, inputs, values)
+        arrays = [numpy.asarray(array) for array in (found if isinstance(found, list) else [found])]
     except Exception:  # a form that the function does not have: the node stays
         return None
-    arrays = [numpy.asarray(array) for array in (found if isinstance(found, list) else [found])]
-    return arrays if len(arrays) == results else None
+    return arrays if len(arrays) == results and all(array.dtype.kind in "biuf" for array in arrays) else None
 
 
 def _numpy_types(onnx: Any) -> Dict[int, Any]:

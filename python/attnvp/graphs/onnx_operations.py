@@ -6,6 +6,7 @@ import math
 from typing import Any, Callable, Dict, List, Tuple
 
 from . import attention
+from .nodes import UNKNOWN
 
 _SAME = {op: op.lower() for op in ("Add", "Sub", "Mul", "Div", "Pow", "Neg", "Sqrt", "Reciprocal", "Exp", "Erf", "Tanh",
                                    "Sigmoid", "Relu", "Where")}
@@ -24,7 +25,9 @@ def emit(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
     special = _SPECIAL.get(node.op_type)
     inputs = [i for i in node.input if i]
     out = node.output[0]
-    if special is not None:
+    if any(reader.nodes[i].shape == UNKNOWN for i in inputs):
+        _other(reader, node, name, a)
+    elif special is not None:
         special(reader, node, name, a)
     elif node.op_type in _VIEWS:
         op = _VIEWS[node.op_type]
@@ -220,7 +223,7 @@ def _recurrent(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
 def _attended(reader: Any, node: Any, name: str, shape: Tuple[int, ...], tensors: Tuple[str, str, str], scale: float,
               causal: bool, masks: List[str]) -> None:
     attributes: Dict[str, Any] = {"scale": scale}
-    built = attention.attention(reader.nodes, shape, tensors, attributes)
+    built = attention.attention(reader.nodes, shape, tensors, attributes) if all(shape) else None
     if built is None:
         _other(reader, node, name, {}, math.prod(shape[:4]) * sum(shape[4:]))
         return
@@ -272,7 +275,7 @@ def _attention_with_products(reader: Any, node: Any, name: str, a: Dict[str, Any
     nodes[node.output[0]].shape = (batch, tokens, sizes[2])
     shape = (batch, heads, tokens, tokens, sizes[0] // heads, sizes[2] // heads)
     masks = [i for i in node.input[3:4] if i and nodes[i].data is None]
-    _attended(reader, node, name, shape, (parts[0], parts[1], parts[2]), a.get("scale") or shape[4]**-0.5,
+    _attended(reader, node, name, shape, (parts[0], parts[1], parts[2]), a.get("scale") or max(shape[4], 1)**-0.5,
               bool(a.get("unidirectional")), masks)
 
 
