@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .nodes import VIEWS, WHOLE, Node, Nodes
 
@@ -69,7 +69,7 @@ def _scores(nodes: Nodes, name: str) -> _Scores:
         rest = 0  # the operand that leads to the product
         numbers = [nodes.scalar(operand) for operand in node.inputs]
         if node.op == "where":
-            hidden = next((i for i in (1, 2) if numbers[i] is not None and numbers[i] <= _HIDDEN), None)
+            hidden = next((i for i, number in enumerate(numbers) if i > 0 and number is not None and number <= _HIDDEN), None)
             if hidden is None:
                 return found
             found.masks.append((node.inputs[0], "hide" if hidden == 1 else "show"))
@@ -137,7 +137,7 @@ def _batch_and_heads(nodes: Nodes, product: Node) -> Tuple[int, int]:
     return (before[0], math.prod(before[1:])) if before else (1, 1)
 
 
-def attention(nodes: Nodes, shape: Tuple[int, ...], tensors: Tuple[str, str, str],
+def attention(nodes: Nodes, shape: Tuple[int, ...], tensors: Sequence[str],
               attributes: Dict[str, Any]) -> Optional[List[str]]:
     """Completes `attributes` of an attention of [batch, heads, queries, keys, E, EV]; its Q, K and V, before heads of K and
     V are repeated."""

@@ -118,7 +118,8 @@ class _Reader:
         found: List[Any] = []
         for i, dim in enumerate(entry.type.tensor_type.shape.dim):
             given = dimensions.get(dim.dim_param, dimensions.get(f"{entry.name}.{i}"))
-            found.append(dim.dim_value if dim.HasField("dim_value") else given if given is not None else dim.dim_param)
+            is_set = dim.HasField("dim_value") and dim.dim_value >= 0
+            found.append(dim.dim_value if is_set else given if given is not None else dim.dim_param)
         return found
 
     def _node(self, node: Any, name: str) -> None:
@@ -146,7 +147,7 @@ class _Reader:
         fits = typed = True
         if node.domain in ("", "ai.onnx"):
             inputs, initializers = [], []
-            for name in dict.fromkeys(filter(None, node.input)):
+            for name in dict.fromkeys(i for i in node.input if i):
                 value = self.nodes[name]
                 number = self._number(value.type)
                 typed = typed and bool(number)
@@ -164,7 +165,7 @@ class _Reader:
                 inferred = {entry.name: entry for entry in (*found.value_info, *found.output)}
             except Exception:  # of the inference's own classes: the operands do not fit
                 fits = False
-        for output in filter(None, node.output):
+        for output in (o for o in node.output if o):
             self.nodes.values[output] = self._result(output, inferred.get(output), node)
             if not fits and self.nodes[output].shape == UNKNOWN:
                 shapes = ", ".join(str(list(self.nodes[i].shape)) for i in node.input if i)

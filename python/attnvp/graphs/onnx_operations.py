@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from . import attention
 from .nodes import UNKNOWN
@@ -220,7 +220,7 @@ def _recurrent(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
     _other(reader, node, name, a, steps * sum(reader.nodes[i].elements for i in node.input[1:3]))
 
 
-def _attended(reader: Any, node: Any, name: str, shape: Tuple[int, ...], tensors: Tuple[str, str, str], scale: float,
+def _attended(reader: Any, node: Any, name: str, shape: Tuple[int, ...], tensors: Sequence[str], scale: float,
               causal: bool, masks: List[str]) -> None:
     attributes: Dict[str, Any] = {"scale": scale}
     built = attention.attention(reader.nodes, shape, tensors, attributes) if all(shape) else None
@@ -241,14 +241,14 @@ def _attention(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
         return
     q, k, v = (nodes[i].shape for i in node.input[:3])
     if len(q) == 4:
-        batch, heads, queries, width, keys, width_of_v = *q, k[2], v[3]
+        (batch, heads, queries, width), keys, width_of_v = q, k[2], v[3]
     else:
         heads, batch, queries, keys = a["q_num_heads"], q[0], q[1], k[1]
         width, width_of_v = q[2] // heads, v[2] // a["kv_num_heads"]
     masks = [node.input[3]] if len(node.input) > 3 and node.input[3] else []
     if len(nodes[node.output[0]].shape) < 3:
         nodes[node.output[0]].shape = (*q[:-1], width_of_v if len(q) == 4 else heads * width_of_v)
-    _attended(reader, node, name, (batch, heads, queries, keys, width, width_of_v), tuple(node.input[:3]),
+    _attended(reader, node, name, (batch, heads, queries, keys, width, width_of_v), node.input[:3],
               a.get("scale", width**-0.5), bool(a.get("is_causal")), masks)
 
 
@@ -291,7 +291,7 @@ def _attention_of_heads(reader: Any, node: Any, name: str, a: Dict[str, Any]) ->
     width = q[2] // heads
     heads_of_kv = a.get("kv_num_heads", heads)
     masks = [i for i in node.input[4:6] if i] if node.op_type == "MultiHeadAttention" else []
-    _attended(reader, node, name, (q[0], heads, q[1], k[1], width, v[2] // heads_of_kv), tuple(node.input[:3]),
+    _attended(reader, node, name, (q[0], heads, q[1], k[1], width, v[2] // heads_of_kv), node.input[:3],
               a.get("scale") or width**-0.5, node.op_type == "GroupQueryAttention" or bool(a.get("unidirectional")), masks)
 
 

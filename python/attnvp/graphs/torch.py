@@ -42,7 +42,7 @@ def read(module: Any, example_inputs: Sequence[Any], name: Optional[str]) -> Nod
         raise Error(f"example_inputs: found {type(example_inputs).__name__}; allowed is a tuple of the module's arguments", 2)
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
-    fused = getattr(torch.backends, "mha", None)  # of nn.MultiheadAttention, in newer versions
+    fused: Any = getattr(torch.backends, "mha", None)  # of nn.MultiheadAttention, in newer versions
     was_fused = fused is not None and fused.get_fastpath_enabled()
     try:
         if was_fused:
@@ -122,7 +122,8 @@ class _Reader:
 
     def _value(self, name: str, node: Any) -> str:
         meta = node.meta.get("val", node.meta.get("tensor_meta"))
-        shape, type_ = UNKNOWN, "fp32"
+        shape: Tuple[int, ...] = UNKNOWN
+        type_ = "fp32"
         if hasattr(meta, "shape"):
             shape, type_ = tuple(int(extent) for extent in meta.shape), _type(meta.dtype)
         self.nodes.values[name] = Value(name, shape, type_)
