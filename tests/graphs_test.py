@@ -14,9 +14,8 @@ from unittest import mock
 import attnvp
 from attnvp.graphs import Graph, Operation, Tensor, Unsupported, View
 
-sys.path.insert(0, str(Path(__file__).parent))
-from graphs.onnx_cases import HAS_ONNX, Onnx  # noqa: E402
-from graphs.torch_cases import BERT, HAS_TORCH, LLAMA, VIT, Torch  # noqa: E402
+from graphs.onnx_cases import HAS_ONNX, Onnx
+from graphs.torch_cases import BERT, HAS_TORCH, LLAMA, VIT, Torch
 
 PAGE = Path(__file__).parent.parent / "docs/how-to/import-a-graph.md"
 

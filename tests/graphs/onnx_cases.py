@@ -109,6 +109,14 @@ class Onnx(Checked):
         with self.assertRaisesRegex(attnvp.Error, "constants: maks is no input of the model; there are: x, mask"):
             m.graph(out, constants={"maks": causal})
 
+    def test_mask_of_keys_is_no_bias(self):
+        m = Model(x=[1, 2, 8, 8])
+        scores = m("MatMul", "x", m("Transpose", "x", perm=[0, 1, 3, 2]))
+        for hidden, unsupported in ((0, []), (3, ["Mask"])):
+            row = m.array(numpy.where(numpy.arange(8) < hidden, -1e9, 0).astype(numpy.float32))
+            out = m("MatMul", m("Softmax", m("Add", scores, row), axis=-1), "x")
+            self.check(m.graph(out), ["H=2,N=8,E=8"], unsupported)
+
     def test_rms_norm_rotary_and_gate_in_parts(self):
         m = Model(x=[1, 16, 32])
         root = m("Sqrt", m("Add", m("ReduceMean", m("Mul", "x", "x"), axes=[2]), 1e-6))
@@ -125,13 +133,14 @@ class Onnx(Checked):
 
     def test_types(self):
         m = Model(x=[4, 16])
-        weights = m.array(numpy.ones((16, 8), numpy.int8), "w")
+        weights, turned = m.array(numpy.ones((16, 8), numpy.int8), "w"), m.array(numpy.ones((8, 16), numpy.int8), "turned")
         zero = m.array(numpy.int8(0))
-        left = m("MatMul", "x", m("DequantizeLinear", weights, 0.5, zero))
+        left = m("MatMul", "x", m("Transpose", m("DequantizeLinear", turned, 0.5, zero)))
         quantized = m("QuantizeLinear", "x", 0.5, zero)
         graph = m.graph(left, m("MatMulInteger", quantized, weights))
         self.check(graph, ["gemm:4x8x16", "gemm:4x8x16,type=int8"], ["QuantizeLinear"])
-        self.assertEqual(graph.tensors["w"].type, "int8")
+        self.assertEqual([o.inputs[1] for o in graph.operations], ["turned", "w"])
+        self.assertEqual([graph.tensors[name].type for name in ("turned", "w")], ["int8", "int8"])
         self.assertEqual((graph.share_supported, graph.unsupported[0].elements), (1, 64))
 
     def test_products_of_other_kinds(self):
@@ -140,13 +149,15 @@ class Onnx(Checked):
         general = m("Gemm", m("Flatten", "i"), m.numbers(5, 192), m.numbers(5), transB=1)
         summed = m("Einsum", "a", "b", equation="bij,bjk->bik")
         around = m("Conv", "i", m.numbers(2, 3, 3, 3), pads=[1, 1, 1, 1])
-        graph = m.graph(m("MatMul", "a", "b"), patches, general, summed, around)
-        self.check(graph, ["gemm:4x10x48", "gemm:1x5x192", "gemm:4x6x8", "gemm:4x6x8"], ["Conv"])
+        over = m("Conv", "i", m.numbers(2, 3, 3, 3))
+        graph = m.graph(m("MatMul", "a", "b"), patches, general, summed, around, over)
+        self.check(graph, ["gemm:4x10x48", "gemm:1x5x192", "gemm:4x6x8", "gemm:4x6x8"], ["Conv", "Conv"])
         self.assertEqual([o.count for o in graph.operations], [1, 1, 2, 2])
         macs = 4 * 10 * 48 + 5 * 192 + 2 * 2 * 4 * 6 * 8
-        self.assertEqual((graph.macs, graph.unsupported[0].macs), (macs, 2 * 64 * 27))
-        self.assertAlmostEqual(graph.share_supported, macs / (macs + 2 * 64 * 27))
-        self.assertIn(f"share_of_macs: {2 * 64 * 27 / (macs + 2 * 64 * 27):.6f}", graph.text())
+        total = macs + 2 * (64 + 36) * 27
+        self.assertEqual((graph.macs, [u.macs for u in graph.unsupported]), (macs, [2 * 64 * 27, 2 * 36 * 27]))
+        self.assertAlmostEqual(graph.share_supported, macs / total)
+        self.assertIn(f"share_of_macs: {2 * 64 * 27 / total:.6f}", graph.text())
 
     def test_operands_that_are_broadcast(self):
         m = Model(a=[4, 8], b=[2, 8, 6], c=[4, 6])

@@ -11,7 +11,7 @@ from unittest import mock
 
 import attnvp
 
-from graphs.checked import Checked
+from graphs.checked import Checked, nets
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
@@ -58,7 +58,7 @@ class Torch(Checked):
         graph = self.both(BertLayer(), (torch.randn(2, 8, 32),), BERT)
         self.assertEqual(graph.macs, 4 * 16 * 32 * 32 + 2 * 16 * 32 * 64 + 2 * 4 * 8 * 8 * 16)
         self.assertEqual([o.name for o in graph.operations][:5], ["query", "key", "value", "attention", "dense"])
-        self.assertEqual(graph.operations[0].note, "with bias")
+        self.assertEqual((graph.operations[0].note, graph.operations[5].inputs[1]), ("with bias", "hidden"))
         masked = self.both(BertLayer(), (torch.randn(2, 8, 32), torch.ones(2, 8)), BERT, ["Mask"])
         self.assertEqual((masked.unsupported[-1].elements, masked.share_supported), (2 * 4 * 8 * 8, 1))
 
@@ -147,6 +147,19 @@ class Torch(Checked):
         def complex_(s, q):
             turned = torch.view_as_complex(q.float().reshape(*q.shape[:-1], -1, 2)) * s.t[:, None]
             return torch.view_as_real(turned).flatten(3).type_as(q)
+
+        def unturned(s, q):
+            return q * s.w + torch.cat((q[..., 4:], q[..., :4]), -1) * s.w
+
+        def foreign(s, q):
+            a, b = q[:2, :, :, :4], q.flip(0)[:, :, :, :4]
+            return torch.cat((a * s.h - b * s.i, b * s.h + a * s.i), -1)
+
+        for function in (unturned, foreign):
+            with self.subTest(function.__name__):
+                graph = attnvp.from_torch(Of(function, b_w=wide, b_h=half, b_i=half + 1), (q,))
+                self.assertNotIn("rope", {net.split(":")[0] for net in nets(graph)})
+                self.assertIn("aten.mul.Tensor", {entry.op for entry in graph.unsupported})
 
         by_tokens = Of(complex_, b_t=torch.polar(torch.ones(16, 4), half))
         self.check(attnvp.from_torch(by_tokens, (torch.randn(2, 16, 4, 8),)), ["rope:32x32x8"])
