@@ -14,9 +14,11 @@ from ._results import (Bound, Comparison, Description, Golden, LayerResult, Memo
                        Result, SearchResult, SideBySide, Utilization, Validation)
 from ._sweeps import Front, Sweep, Table
 from ._version import __version__
+from .graphs import Graph, from_onnx, from_torch
 
 __all__ = [
     "run", "compare", "search", "sweep", "pareto", "describe", "validate", "command", "reference", "check",
+    "from_onnx", "from_torch", "Graph",
     "Error", "Result", "LayerResult", "Operation", "SideBySide", "Comparison", "SearchResult", "Sweep", "Front", "Table", "Validation", "Description", "Record",
     "Bound", "Golden", "Memory", "Network", "Overwrites", "Utilization",
 ]
