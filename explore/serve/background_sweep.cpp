@@ -136,7 +136,7 @@ void BackgroundSweeps::run(int socket) {
   try {
     const ordered_json json = ordered_json::parse(order);
     text::set_command({});  // rows have the command of their job
-    const Plan plan = make_plan(load_sweep(json.at("sweep").get<std::string>()));
+    const SweepPlan plan = make_plan(load_sweep(json.at("sweep").get<std::string>()));
     SweepOptions options;
     options.database = json.at("database").get<std::string>();
     options.jobs = json.at("jobs").get<unsigned>();
