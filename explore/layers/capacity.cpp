@@ -47,8 +47,8 @@ void Capacity::require(const MachineConfig& machine) const {
   const std::uint64_t need = need_.total();
   if (need <= machine.dram.size_bytes) return;
   const bool is_model = network_.scope == workload::Scope::kModel;
-  const std::string what =
-      is_model ? fmt::format("the tensors of {} layers", network_.model.layers) : "the layer's tensors";
+  const std::string what = is_model ? fmt::format("the tensors of {} layers", network_.model.layers)
+                                    : fmt::format("the {}'s tensors", network_.graph != nullptr ? "graph" : "layer");
   throw config::ConfigError(
       fmt::format("{}: {} need at least {} bytes of DRAM ({} of weights, {} of K and V, {} of one operation's "
                   "activations), dram.size is {} bytes",

@@ -116,7 +116,7 @@ class Sum {
 }  // namespace
 
 job::RunResult combined(const LayerRun& run) {
-  const OperationRun* attention = nullptr;
+  const OperationRun* attention = &run.layer().operations.front();  // a graph may have none
   for (const OperationRun& o : run.layer().operations) {
     if (o.result.network.is_attention()) attention = &o;
   }

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explore/layers/layers.h"
@@ -11,6 +13,7 @@
 #include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/table.h"
+#include "platform/workload/graph.h"
 
 namespace attnvp::explore {
 
@@ -82,6 +85,21 @@ std::string advice_of(const LayerRun& run) {
   return {};
 }
 
+// Operations of a graph that are not run, by their kind.
+std::string unsupported_text(const workload::OperationGraph& graph) {
+  std::map<std::string, std::pair<std::size_t, double>> kinds;  // number and share of the multiply-accumulates
+  for (const workload::UnsupportedOperation& u : graph.unsupported) {
+    auto& [number, share] = kinds[u.operation];
+    ++number, share += u.share_of_macs;
+  }
+  std::string text;
+  for (const auto& [kind, figures] : kinds) {
+    text += fmt::format("{}{} {} ({} of MACs)", text.empty() ? "" : ", ", figures.first, kind,
+                        report::percent(figures.second));
+  }
+  return text.empty() ? text : "\nnot run: " + text + "\n";
+}
+
 json totals_json(const LayerTotals& t) {
   return {{"cycles", t.cycles},
           {"seconds", t.seconds},
@@ -128,8 +146,9 @@ std::string to_text(const LayerRun& run, const std::string& hardware, bool has_e
           fmt::format("{} {}", r.bound.most.resource, report::percent(r.bound.share())));
     }
     if (g.operations.size() == 1) continue;
-    const std::string what =
-        g.count == 1 ? fmt::format("{} tokens", with_commas(run.tokens)) : fmt::format("one of {} layers", g.count);
+    const std::string what = run.network.graph != nullptr ? fmt::format("{} operations", g.operations.size())
+                             : g.count == 1               ? fmt::format("{} tokens", with_commas(run.tokens))
+                                                          : fmt::format("one of {} layers", g.count);
     row(g.name, what, "", g.totals(), g.count, "", "");
   }
   if (run.is_model()) row("model", fmt::format("{} layers", run.layers), "", all, 1, "", "");
@@ -145,6 +164,7 @@ std::string to_text(const LayerRun& run, const std::string& hardware, bool has_e
                       bytes(run.need.activations));
   if (const std::string advice = advice_of(run); !advice.empty()) text += advice + "\n";
   if (has_energy_range) text += "\n" + report::energy_range_text(sum);
+  if (run.network.graph != nullptr) text += unsupported_text(*run.network.graph);
   if (run.network.model.linear) text += "\nlinear=1: without norms, activations, residual sums and rotary embedding.\n";
   return text;
 }
@@ -154,13 +174,14 @@ std::string to_json(const LayerRun& run, const std::string& hardware, const std:
   json all = report::json_document();
   all["hardware"] = hardware;
   report::add_machine(all, hash, overrides);
-  const workload::Attention& n = run.network.attention();
-  all["network"] = {{"name", n.name},   {"batch", n.batch},   {"heads", n.heads},
-                    {"seq_q", n.seq_q}, {"seq_kv", n.seq_kv}, {"emb", n.emb}};
-  if (n.heads_of_kv() != n.heads) all["network"]["kv_heads"] = n.heads_of_kv();
+  const workload::Workload& n = run.network;
+  const workload::Extents e = n.extents();
+  all["network"] = {{"name", n.name()}, {"batch", e.batch},   {"heads", e.heads},
+                    {"seq_q", e.seq_q}, {"seq_kv", e.seq_kv}, {"emb", e.emb}};
+  if (n.heads_of_kv() != e.heads) all["network"]["kv_heads"] = n.heads_of_kv();
   const LayerTotals layer = run.layer().totals();
-  all["scope"] = run.is_model() ? "model" : "layer";
-  all["tokens"] = run.tokens;
+  all["scope"] = n.graph != nullptr ? "graph" : run.is_model() ? "model" : "layer";
+  if (n.graph == nullptr) all["tokens"] = run.tokens;
   all["layers"] = run.layers;
   all["cycles"] = layer.cycles;
   all["frequency_hz"] = run.layer().operations.front().result.frequency_hz;
@@ -168,13 +189,19 @@ std::string to_json(const LayerRun& run, const std::string& hardware, const std:
   add_energy(all, run);
   all["dram_bytes"] = layer.dram_bytes;
   all["macs"] = layer.macs;
-  all["tokens_per_second"] = run.tokens_per_second();
+  if (n.graph == nullptr) all["tokens_per_second"] = run.tokens_per_second();
   const bool checked = run.golden_checked();
   all["golden"] = {{"checked", checked}, {"passed", checked ? json(run.golden_passed()) : json()}};
   all["dram_need"] = {
       {"weights_bytes", run.need.weights}, {"cache_bytes", run.need.cache}, {"activation_bytes", run.need.activations}};
   if (has_energy_range) report::add_energy_range(all, combined(run));
   if (run.is_model()) all["model"] = model_json(run);
+  if (n.graph != nullptr) {
+    all["unsupported"] = json::array();
+    for (const workload::UnsupportedOperation& u : n.graph->unsupported) {
+      all["unsupported"].push_back({{"name", u.name}, {"operation", u.operation}, {"share_of_macs", u.share_of_macs}});
+    }
+  }
   all["operations"] = json::array();
   for (const GroupRun& g : run.groups) {
     for (const OperationRun& o : g.operations) {

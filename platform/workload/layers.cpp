@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/machine/error.h"
+#include "platform/workload/graph.h"
 
 namespace attnvp::workload {
 
@@ -266,6 +267,7 @@ LayerGroup last_projection_of(const Workload& w) {
 }  // namespace
 
 std::uint64_t tokens_of(const Workload& w) {
+  if (!w.is_attention()) return w.extents().seq_q;
   const Attention& a = w.attention();
   std::uint64_t tokens = 0;
   for (const Request& r : a.requests) tokens += r.new_tokens;
@@ -286,11 +288,13 @@ Attention attention_of(const Workload& w, const Block& block) {
 }
 
 std::vector<LayerOperation> operations_of(const Workload& w) {
+  if (w.graph != nullptr) return w.graph->operations;
   check_width(w);
   return LayerBuilder(w, w.model.all_blocks()[w.model.block]).build();
 }
 
 std::vector<LayerGroup> groups_of(const Workload& w) {
+  if (w.graph != nullptr) return {{w.graph->name, 1, w.graph->operations}};
   check_width(w);
   const std::vector<Block> blocks = w.model.all_blocks();
   if (w.scope != Scope::kModel) return {{blocks[w.model.block].name, 1, operations_of(w)}};

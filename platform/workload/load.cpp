@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
+#include <utility>
 
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"
+#include "platform/workload/graph.h"
 #include "platform/workload/hugging_face.h"
 #include "platform/workload/keys.h"
 
@@ -152,6 +155,15 @@ bool is_network_text(const std::string& text) {
 
 namespace {
 
+Workload graph_workload(OperationGraph graph) {
+  const auto first = std::find_if(graph.operations.begin(), graph.operations.end(),
+                                  [](const LayerOperation& o) { return o.workload.is_attention(); });
+  Workload workload = (first == graph.operations.end() ? graph.operations.front() : *first).workload;
+  workload.scope = Scope::kLayer;
+  workload.graph = std::make_shared<const OperationGraph>(std::move(graph));
+  return workload;
+}
+
 Workload load(const std::string& text, const Lengths* lengths) {
   if (const auto operation = parse_operation(text)) {
     return std::visit([](const auto& o) { return Workload(o); }, *operation);
@@ -174,6 +186,12 @@ Workload load(const std::string& text, const Lengths* lengths) {
     const std::string path = find_config(Folder::kNetworks, parts.base);
     const Document document = Document::load(path);
     keys.attention.name = text::printable(std::filesystem::path(path).stem().string());
+    if (is_graph(document)) {
+      if (!parts.words.empty() || lengths != nullptr) {
+        fail({document.source()}, "a graph takes no keys and no requests; allowed is the file alone");
+      }
+      return graph_workload(read_graph(document, keys.attention.name));
+    }
     std::vector<std::string> known = network_schema().paths();
     known.emplace_back(kProvenanceSection);
     for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
@@ -249,6 +267,7 @@ Provenances network_provenance(const std::string& text) {
     for (std::size_t i = 0; i < model.settings.size(); ++i) of_keys[model.settings[i].path] = model.sources[i];
   } else {
     const Document document = Document::load(find_config(Folder::kNetworks, parts.base));
+    if (is_graph(document)) return of_keys;
     const std::vector<std::string>& paths = network_schema().paths();
     std::vector<std::string> known = paths;
     known.emplace_back(kProvenanceSection);

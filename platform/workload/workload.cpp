@@ -4,10 +4,12 @@
 
 #include "models/engine/descriptor_check.h"
 #include "platform/machine/error.h"
+#include "platform/workload/graph.h"
 
 namespace attnvp::workload {
 
 const std::string& Workload::name() const {
+  if (graph != nullptr) return graph->name;
   return std::visit([](const auto& o) -> const std::string& { return o.name; }, operation);
 }
 
@@ -61,6 +63,7 @@ std::string Workload::identity() const {
 
 void refuse_scope(const Workload& w) {
   if (w.scope == Scope::kAttention) return;
+  if (w.graph != nullptr) throw config::ConfigError(w.name() + ": a graph is for `run`; this takes one operation");
   throw config::ConfigError(
       fmt::format("{}: scope=layer and scope=model are for `run`; this takes attention", w.name()));
 }

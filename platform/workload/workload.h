@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,10 +24,15 @@ struct Extents {
   std::uint32_t batch = 1, heads = 1, seq_q = 0, seq_kv = 0, emb = 1;
 };
 
+struct OperationGraph;
+
 struct Workload {
   std::variant<Attention, Gemm, RowOperation> operation;
   Model model;  // model around attention
   Scope scope = Scope::kAttention;
+  // Operations of a graph file (graph.h) in place of a layer's; scope is then kLayer, and `operation` is the graph's
+  // first attention, or its first operation.
+  std::shared_ptr<const OperationGraph> graph;
 
   Workload() = default;
   Workload(Attention a) : operation(std::move(a)) {}     // NOLINT(google-explicit-constructor)
@@ -60,6 +66,7 @@ struct Workload {
 //   overriding keys ("llama3.1-8b,phase=decode,batch=32,cache=4096"); default name: the file name
 // - an inline shape "H=12,N=512,E=64" (also B, NQ and NKV; NQ and NKV override N), named by its text
 // - an operation ("gemm:512x2304x768")
+// - the path of a graph file (graph.h)
 Workload load(const std::string& text);
 
 // Attention for a batch of requests from a CSV file with columns new_tokens, cached_tokens and, for paged caches,
