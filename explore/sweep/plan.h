@@ -23,6 +23,7 @@ struct PlannedSchedule {
   job::Schedule schedule;  // including its tiling
   std::string tiling;      // as written
   bool searched = false;   // tiling: auto
+  bool is_auto = false;    // dataflow: auto; `schedule` has only the tiling
 };
 
 struct Job {

@@ -255,6 +255,7 @@ Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (columns()[i].role == Role::kResult) row[i] = result_cell(report, columns()[i]);
   }
+  if (schedule.is_auto) set("chosen", report["dataflow"].get<std::string>());
   return row;
 }
 
