@@ -24,6 +24,7 @@ void add_list(CLI::App& app, int& status);
 void add_merge(CLI::App& app, int& status);
 void add_new(CLI::App& app, int& status);
 void add_pareto(CLI::App& app, int& status);
+void add_profile(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_reproduce(CLI::App& app, int& status);
 void add_riscv(CLI::App& app, int& status);

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
+#include "explore/layers/layers.h"
 #include "explore/processes/processes.h"
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
@@ -86,10 +87,20 @@ DataflowOutcome run_one(const Prepared& p, const ComparedDataflow& entry, const 
   const MachineConfig& machine = *of_entry;
   DataflowOutcome outcome;
   try {
-    const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
-    job::Runner runner(machine, p.energy, p.full);
-    job::RunResult result = runner.run(p.network, schedule, tensors, {});
-    result.bound.advice = job::advice_for(result, machine);
+    job::RunResult result;
+    if (p.network.scope != workload::Scope::kAttention) {
+      explore::LayerOptions options;
+      options.full = p.full;
+      options.seed = a.seed;
+      options.tiling = p.tiling;
+      options.tuning = tuning_options(a);
+      result = explore::combined(explore::run_layer(machine, p.network, dataflow, p.energy, options));
+    } else {
+      const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
+      job::Runner runner(machine, p.energy, p.full);
+      result = runner.run(p.network, schedule, tensors, {});
+      result.bound.advice = job::advice_for(result, machine);
+    }
     outcome.row = report::comparison_row(result);
     outcome.json =
         report::to_json(result, machine.name, {"", a.energy_range, a.settings, config::machine_hash(machine), a.seed});
@@ -188,7 +199,6 @@ std::vector<DataflowOutcome> merge_equal(const std::vector<DataflowOutcome>& out
 
 int compare(const CompareArguments& a) {
   const Prepared p = prepare(a);
-  workload::refuse_scope(p.network);
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
@@ -204,9 +214,10 @@ int compare(const CompareArguments& a) {
   files::Output* const html_file = outputs.open("--html", a.html);
 
   job::Tensors tensors;
-  if (p.full) tensors = job::random_tensors(p.network, a.seed);
+  const bool is_attention = p.network.scope == workload::Scope::kAttention;
+  if (p.full && is_attention) tensors = job::random_tensors(p.network, a.seed);
   const auto work = [&](std::size_t i) {
-    return json(run_one(p, entries[i], a, p.full ? &tensors : nullptr))
+    return json(run_one(p, entries[i], a, p.full && is_attention ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
   };
   std::vector<std::string> answers;

@@ -120,7 +120,7 @@ void check_axis_value(const std::string& key, const std::string& text, const Ori
   try {
     if (key == "hardware") config::load_hardware(text);
     if (key == "network") workload::load(text);
-    if (key == "dataflow") job::parse_dataflow(text);
+    if (key == "dataflow" && text != "auto") job::parse_dataflow(text);
     if (key == "tiling" && text.empty()) throw config::ConfigError("found ''; allowed: default, auto, a name or sizes");
     if (key == "tiling" && text != "auto") job::parse_tiling(text);
   } catch (const config::ConfigError& problem) {

@@ -84,7 +84,8 @@ void add_results(std::vector<Column>& all) {
           {name, ColumnRole::kResult, "INTEGER", {}, nullptr, "as used; none where a dataflow has no such parameter"});
     }
   }
-  count("cycles", "from boot to the last cluster's end");
+  all.push_back(text("chosen", Role::kResult, "the dataflow that auto chose; none where it is given"));
+  count("cycles", "from boot to the last cluster's end; of a layer or model the sum");
   all.push_back(real("frequency_hz", kHertz, "the platform clock"));
   all.push_back(real("seconds", kSeconds, "simulated time"));
   count("golden.checked", "1: the output was compared with the reference");

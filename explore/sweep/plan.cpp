@@ -15,6 +15,7 @@
 #include "platform/base/text.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
+#include "platform/workload/layers.h"
 
 namespace attnvp::explore {
 
@@ -31,6 +32,19 @@ Quantity key_quantity(const config::Key<MachineConfig>& key, const MachineConfig
   if (key.type == config::Type::kReal) return std::get<double>(value);
   if (key.type == config::Type::kInteger) return static_cast<double>(std::get<std::uint64_t>(value));
   return config::format_value(key, value);
+}
+
+// Identity of a workload; if its scope is a layer or a model, of all operations.
+std::string identity_of(const workload::Workload& n) {
+  if (n.scope == workload::Scope::kAttention) return n.identity();
+  std::string text;
+  for (const workload::LayerGroup& g : workload::groups_of(n)) {
+    text += fmt::format("{} layers:\n", g.count);
+    for (const workload::LayerOperation& o : g.operations) {
+      text += fmt::format("{} times {}\n", o.count, o.workload.identity());
+    }
+  }
+  return text;
 }
 
 class Planner {
@@ -189,7 +203,12 @@ class Planner {
   std::uint32_t schedule_of(const std::string& dataflow, const std::string& tiling) {
     const auto [known, inserted] = schedule_numbers_.emplace(std::pair(dataflow, tiling), plan_.schedules.size());
     if (!inserted) return known->second;
-    PlannedSchedule s{job::parse_dataflow(dataflow), tiling, tiling == "auto"};
+    PlannedSchedule s;
+    s.tiling = tiling;
+    s.searched = tiling == "auto";
+    s.is_auto = dataflow == "auto";
+    s.schedule = job::parse_dataflow(s.is_auto ? "mas" : dataflow);
+    if (s.is_auto) s.schedule.text = s.schedule.dataflow = dataflow;
     if (!s.searched) s.schedule.tiling = job::parse_tiling(tiling);
     plan_.schedules.push_back(std::move(s));
     return known->second;
@@ -236,7 +255,7 @@ class Planner {
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
     std::string text = fmt::format("simulator {}\n{}energies {}\nnetwork {} {}\ndataflow {} {}\ntiling",
                                    explore::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name(),
-                                   n.identity(), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+                                   identity_of(n), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }

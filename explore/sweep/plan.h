@@ -1,4 +1,4 @@
-// Plan of a sweep: the jobs of all points that satisfy the constraints. Each job has a key for its results.
+// SweepPlan of a sweep: the jobs of all points that satisfy the constraints. Each job has a key for its results.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ struct PlannedSchedule {
   job::Schedule schedule;  // including its tiling
   std::string tiling;      // as written
   bool searched = false;   // tiling: auto
+  bool is_auto = false;    // dataflow: auto; `schedule` has only the tiling
 };
 
 struct SweepJob {
@@ -53,7 +54,7 @@ inline constexpr std::uint64_t kMostJobs = 1000000;
 // Throws ConfigError: more than kMostJobs, no job, or an invalid derived value.
 SweepPlan make_plan(const SweepFile& sweep);
 
-// Job indices of shard k of n (1 <= k <= n). The shards of a plan partition its jobs.
+// SweepJob indices of shard k of n (1 <= k <= n). The shards of a plan partition its jobs.
 std::vector<std::uint32_t> share_of(const SweepPlan& plan, std::uint32_t k, std::uint32_t n);
 
 }  // namespace attnvp::explore

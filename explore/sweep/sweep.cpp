@@ -254,6 +254,7 @@ SqlRow row_of(const SweepPlan& plan, const SweepJob& job, const Outcome& outcome
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (columns()[i].role == ColumnRole::kResult) row[i] = result_cell(report, columns()[i]);
   }
+  if (schedule.is_auto) set("chosen", report["dataflow"].get<std::string>());
   return row;
 }
 

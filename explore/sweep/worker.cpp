@@ -14,7 +14,9 @@
 #include <new>
 #include <string_view>
 
+#include "explore/layers/layers.h"
 #include "explore/sweep/columns.h"
+#include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/machine/energy.h"
@@ -39,10 +41,14 @@ std::string JobRunner::simulate(const SweepJob& job) {
   job::Schedule schedule = planned.schedule;
   TuningOptions options;
   if (planned.searched) options.search_longer();
-  schedule = tune(machine.config, network, schedule, energy(machine.config.energy), options);
+  if (network.scope != workload::Scope::kAttention) return simulate_layers(job, options);
+  const config::EnergyTable& energies = energy(machine.config.energy);
+  schedule = planned.is_auto
+                 ? pick_dataflow(machine.config, network, schedule.tiling, energies, options).best().schedule
+                 : tune(machine.config, network, schedule, energies, options);
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();
-    runner_ = std::make_unique<job::Runner>(machine.config, energy(machine.config.energy), plan_.full);
+    runner_ = std::make_unique<job::Runner>(machine.config, energies, plan_.full);
     machine_ = job.machine;
   }
   if (!plan_.full) return report::to_json(runner_->run(network, schedule, nullptr, {}), machine.config.name);
@@ -50,6 +56,24 @@ std::string JobRunner::simulate(const SweepJob& job) {
   const job::RunResult result = runner_->run(network, schedule, &tensors, {});
   if (!result.golden.passed) throw job::RunError("golden check failed: " + result.golden.to_string());
   return report::to_json(result, machine.config.name);
+}
+
+std::string JobRunner::simulate_layers(const SweepJob& job, const TuningOptions& tuning) {
+  const MachineConfig& machine = plan_.machines[job.machine].config;
+  const PlannedSchedule& planned = plan_.schedules[job.schedule];
+  LayerOptions options;
+  options.full = plan_.full;
+  options.seed = kTensorSeed;
+  options.tiling = planned.schedule.tiling;
+  options.tuning = tuning;
+  runner_.reset();  // one machine at a time
+  const LayerRun run =
+      run_layer(machine, plan_.networks[job.network], planned.schedule.text, energy(machine.energy), options);
+  const job::RunResult result = combined(run);
+  if (result.golden_checked && !result.golden.passed) {
+    throw job::RunError("golden check failed: " + result.golden.to_string());
+  }
+  return report::to_json(result, machine.name);
 }
 
 Outcome JobRunner::run(std::uint32_t job) {

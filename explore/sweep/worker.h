@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "explore/sweep/plan.h"
+#include "explore/tuning/tuner.h"
 
 namespace attnvp::explore {
 
@@ -63,6 +64,7 @@ class JobRunner {
 
  private:
   std::string simulate(const SweepJob& job);
+  std::string simulate_layers(const SweepJob& job, const TuningOptions& options);
   const config::EnergyTable& energy(const std::string& name);
 
   const SweepPlan& plan_;

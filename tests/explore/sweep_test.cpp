@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "explore/layers/layers.h"
+#include "platform/machine/hardware.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::explore {
@@ -92,7 +94,7 @@ TEST(SweepFile, NamesFilesFromItsOwnFolder) {
   EXPECT_EQ(load_sweep(settings).settings.front().text, there + "a.elf");
 }
 
-TEST(Plan, GridTakesEveryPointOnce) {
+TEST(SweepPlan, GridTakesEveryPointOnce) {
   const TemporaryFolder folder;
   const SweepPlan plan =
       make_plan(sweep_of(folder,
@@ -125,7 +127,7 @@ TEST(Plan, GridTakesEveryPointOnce) {
       "--dataflow mas --data timing");
 }
 
-TEST(Plan, AxesMayBeKeysOfSingleCores) {
+TEST(SweepPlan, AxesMayBeKeysOfSingleCores) {
   const TemporaryFolder folder;
   const SweepPlan plan = make_plan(sweep_of(folder,
                                             "network: H=2,N=48,E=16\n"
@@ -147,7 +149,7 @@ TEST(Plan, AxesMayBeKeysOfSingleCores) {
   EXPECT_EQ(keys.size(), 4U);
 }
 
-TEST(Plan, KeysSayWhatResultsDependOn) {
+TEST(SweepPlan, KeysSayWhatResultsDependOn) {
   const TemporaryFolder folder;
   const auto key = [&](const std::string& text) { return make_plan(sweep_of(folder, text)).jobs.at(0).key; };
   const std::string base = key("dataflow: flat\n");
@@ -158,6 +160,34 @@ TEST(Plan, KeysSayWhatResultsDependOn) {
     EXPECT_NE(base, key(other)) << other;
   }
   EXPECT_EQ(make_plan(sweep_of(folder, "dataflow: [flat, 'flat:prefetch=on']\n")).jobs.size(), 1U);
+}
+
+TEST(Rows, OfLayersAndModelsAreTheSumsOfTheirOperations) {
+  const TemporaryFolder folder;
+  const std::string shape = "H=2,N=48,E=16,causal=1,hidden=32,ffn=64,layers=3,vocabulary=50";
+  const SweepPlan plan = make_plan(sweep_of(folder, "network: ['" + shape + ",scope=layer', '" + shape +
+                                                        ",scope=model', '" + shape + "']\ndataflow: [flat, auto]\n"));
+  ASSERT_EQ(plan.jobs.size(), 6U);
+  const MachineConfig machine = config::load_hardware("edge");
+  JobRunner runner(plan);
+  for (std::uint32_t i = 0; i < plan.jobs.size(); ++i) {
+    const Outcome outcome = runner.run(i);
+    ASSERT_EQ(std::string(outcome.status), kDone) << outcome.text;
+    const SqlRow row = row_of(plan, plan.jobs[i], outcome);
+    const workload::Workload& n = plan.networks[plan.jobs[i].network];
+    const bool is_auto = plan.schedules[plan.jobs[i].schedule].is_auto;
+    EXPECT_EQ(std::holds_alternative<std::string>(row[column_index("chosen")]), is_auto);
+    if (n.scope == workload::Scope::kAttention) continue;
+    LayerOptions options;
+    options.full = false;
+    const LayerRun run = run_layer(machine, n, is_auto ? "auto" : "flat", config::load_energy(machine.energy), options);
+    const LayerTotals sum = run.totals();
+    EXPECT_EQ(std::get<std::int64_t>(row[column_index("cycles")]), static_cast<std::int64_t>(sum.cycles));
+    EXPECT_NEAR(std::get<double>(row[column_index("energy_pj.total")]), sum.energy_pj, 1e-9 * sum.energy_pj);
+    EXPECT_EQ(std::get<std::int64_t>(row[column_index("dram.read_bytes")]) +
+                  std::get<std::int64_t>(row[column_index("dram.write_bytes")]),
+              static_cast<std::int64_t>(sum.dram_bytes));
+  }
 }
 
 TEST(Points, LatinHypercubeUsesEveryStratumOnce) {
@@ -211,7 +241,7 @@ TEST(Points, RandomSamplesUntilTheConstraintsLeaveEnough) {
   }
 }
 
-TEST(Plan, SharesHaveEveryJobOnce) {
+TEST(SweepPlan, SharesHaveEveryJobOnce) {
   const TemporaryFolder folder;
   for (const char* text : {"axes:\n  l1.size: {from: 1 MiB, to: 5 MiB, points: 50}\ndataflow: [mas, flat]\n",
                            "dataflow: [layerwise, softpipe, flat, tileflow, mas]\n"}) {
@@ -262,7 +292,7 @@ void expect_whole_report(const SweepPlan& plan) {
   EXPECT_EQ(std::get<std::int64_t>(row[column_index("golden.passed")]), 1);
 }
 
-TEST(Row, HasEveryNumberOfTheReport) {
+TEST(SqlRow, HasEveryNumberOfTheReport) {
   const TemporaryFolder folder;
   for (const char* text : {"network: H=2,N=48,E=16\ndata: full\n",
                            "network: H=2,N=48,E=16\ndataflow: layerwise\ntiling: 'nq=16,np=4'\ndata: full\n",
