@@ -25,7 +25,7 @@ const std::vector<std::string>& operation_kinds() {
 }
 
 KernelChoice choice_of(const config::Document& document, const YAML::Node& node, const std::string& what) {
-  document.require_keys(node, what, {"dataflow", "tiling", "rows", "net", "set"});
+  document.require_keys(node, what, {"dataflow", "tiling", "up_to", "rows", "net", "set"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
   if (node["tiling"]) {
@@ -34,6 +34,7 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
     }
     choice.tiling = document.scalar(node["tiling"], what + ".tiling");
   }
+  if (node["up_to"]) choice.up_to = job::parse_tiling(document.scalar(node["up_to"], what + ".up_to"));
   if (node["rows"]) {
     const std::string rows = document.scalar(node["rows"], what + ".rows");
     if (rows != "head" && rows != "group") {
@@ -81,91 +82,129 @@ Options with_machine(const Options& options) {
   throw config::ConfigError("a file with columns net,time_us needs a machine; allowed is --hw NAME or PATH");
 }
 
-class KernelSet : public JobSet {
+class KernelSet : public KernelRows {
  public:
-  explicit KernelSet(const Options& options)
-      : JobSet(with_machine(options), ""), options_(options), table_(load_kernel_table(options.hardware)) {}
+  explicit KernelSet(const Options& options) : KernelRows(with_machine(options), "") {}
 
   std::vector<Point> predict(const Row& row) override {
     row.positive("time_us");  // reports errors before the run
-    const std::string& net = row.text("net");
-    const workload::Workload layer = layer_of(row, net);
-    // Alternatives of the operation kind: the first one whose tiles fit into the machine's memories.
-    static const std::vector<KernelChoice> kUnnamed(1);
-    const auto kind = table_.kinds.find(table_.kind_of(net));
-    const std::vector<KernelChoice>& choices = kind != table_.kinds.end() ? kind->second : kUnnamed;
-    for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
-      try {
-        return predict(row, layer, choices[i]);
-      } catch (const job::RunError&) {
-      }
-    }
-    return predict(row, layer, choices.back());
-  }
-
- private:
-  std::vector<Point> predict(const Row& row, const workload::Workload& given, const KernelChoice& kernel) const {
-    KernelChoice chosen;
-    std::vector<std::string> settings = options_.settings;
-    std::vector<config::Setting> net;
-    const auto apply = [&](const KernelChoice& choice) {
-      if (!choice.dataflow.empty()) chosen = choice;
-      settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
-      net.insert(net.end(), choice.net.begin(), choice.net.end());
-    };
-    apply(kernel);
-    for (const auto& [label, values] : table_.labels) {
-      if (!row.has(label)) continue;
-      const auto choice = values.find(row.text(label.c_str()));
-      if (choice != values.end()) apply(choice->second);
-    }
-    if (!options_.dataflow.empty()) chosen = {options_.dataflow, {}, true, {}, {}};
-    const workload::Workload layer = net.empty() ? given : layer_of(row, replaced(row.text("net"), net));
-    const MachineConfig machine = config::load_hardware(options_.hardware, settings);
-    const config::EnergyTable energy = config::load_energy(machine.energy);
-    job::Schedule schedule;
-    if (chosen.dataflow.empty() || chosen.dataflow == "auto") {
-      schedule = explore::pick_dataflow(machine, layer, {}, energy).best().schedule;
-    } else {
-      schedule = job::parse_dataflow(chosen.dataflow);
-      schedule.tiling = tiling_for(layer, chosen);
-    }
-    const job::RunResult result = explore::TunedRunner(machine, energy, false).run(layer, schedule);
-    std::string note = result.schedule.text;
-    for (const config::Setting& s : net) note += fmt::format(" with {}={}", s.path, s.text);
-    for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) note += " --set " + settings[i];
+    const Prediction p = run(row, row.text("net"), {});
     constexpr double kMicro = 1e6;
-    return {{"", row.positive("time_us"), result.seconds() * kMicro, "us", note}};
+    return {{"", row.positive("time_us"), p.result.seconds() * kMicro, "us", p.note}};
   }
-
-  const Options options_;
-  const KernelTable table_;
 };
+
+// Alternatives for a layer of these extents.
+std::vector<const KernelChoice*> alternatives_for(const workload::Extents& e, const KernelTable::Alternatives& all) {
+  std::vector<const KernelChoice*> choices;
+  for (const KernelChoice& one : all) {
+    const auto within = [&](const char* name, std::uint32_t extent) {
+      return one.up_to[name] == 0 || extent <= one.up_to[name];
+    };
+    if (within("nq", e.seq_q) && within("nkv", e.seq_kv) && within("kd", e.emb)) choices.push_back(&one);
+  }
+  return choices;
+}
 
 }  // namespace
 
+KernelRows::KernelRows(const Options& options, const char* machine)
+    : JobSet(options, machine),
+      options_(options),
+      hardware_(options.hardware.empty() ? machine : options.hardware),
+      table_(load_kernel_table(hardware_)) {}
+
+KernelRows::Prediction KernelRows::run(const Row& row, const std::string& net, const KernelChoice& otherwise) const {
+  const workload::Extents extents = layer_of(row, net).extents();
+  std::vector<std::vector<const KernelChoice*>> parts;  // alternatives of the kind, then of each label
+  const auto kind = table_.kinds.find(table_.kind_of(net));
+  if (kind != table_.kinds.end()) parts.push_back(alternatives_for(extents, kind->second));
+  for (const auto& [label, values] : table_.labels) {
+    if (!row.has(label)) continue;
+    const auto choice = values.find(row.text(label.c_str()));
+    if (choice != values.end()) parts.push_back(alternatives_for(extents, choice->second));
+  }
+  // Combinations of one alternative of each part, in order.
+  std::vector<std::vector<const KernelChoice*>> combined = {{&otherwise}};
+  for (const auto& part : parts) {
+    if (part.empty()) continue;
+    std::vector<std::vector<const KernelChoice*>> longer;
+    for (const auto& before : combined) {
+      for (const KernelChoice* one : part) longer.push_back(before), longer.back().push_back(one);
+    }
+    combined = std::move(longer);
+  }
+  for (std::size_t i = 0; i + 1 < combined.size(); ++i) {
+    try {
+      return run(net, row, combined[i]);
+    } catch (const job::RunError&) {
+    }
+  }
+  return run(net, row, combined.back());
+}
+
+KernelRows::Prediction KernelRows::run(const std::string& net, const Row& row,
+                                       const std::vector<const KernelChoice*>& choices) const {
+  KernelChoice chosen;
+  std::vector<std::string> settings = options_.settings;
+  std::vector<config::Setting> layer_settings;
+  for (const KernelChoice* choice : choices) {
+    if (!choice->dataflow.empty()) chosen = *choice;
+    settings.insert(settings.end(), choice->settings.begin(), choice->settings.end());
+    layer_settings.insert(layer_settings.end(), choice->net.begin(), choice->net.end());
+  }
+  if (!options_.dataflow.empty()) chosen = KernelChoice{options_.dataflow, {}, {}, true, {}, {}};
+  const workload::Workload layer = layer_of(row, layer_settings.empty() ? net : replaced(net, layer_settings));
+  const MachineConfig machine = config::load_hardware(hardware_, settings);
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  job::Schedule schedule;
+  if (chosen.dataflow.empty() || chosen.dataflow == "auto") {
+    schedule = explore::pick_dataflow(machine, layer, {}, energy).best().schedule;
+  } else {
+    schedule = job::parse_dataflow(chosen.dataflow);
+    schedule.tiling = tiling_for(layer, chosen);
+  }
+  Prediction p{explore::TunedRunner(machine, energy, false).run(layer, schedule), {}};
+  p.note = p.result.schedule.text;
+  for (const config::Setting& s : layer_settings) p.note += fmt::format(" with {}={}", s.path, s.text);
+  for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) p.note += " --set " + settings[i];
+  return p;
+}
+
 KernelTable load_kernel_table(const std::string& hardware) {
   KernelTable table;
-  const fs::path machine = config::find_config(config::Folder::kHardware, hardware);
-  const fs::path path = fs::path(machine).replace_extension(".kernels.yml");
+  fs::path machine = config::find_config(config::Folder::kHardware, hardware);
+  fs::path path = fs::path(machine).replace_extension(".kernels.yml");
   std::error_code error;
-  if (!fs::exists(path, error)) return table;
+  while (!fs::exists(path, error)) {  // the table of its base
+    const config::Document described = config::Document::load(machine.string());
+    const YAML::Node base = described.root()["base"];
+    if (!base) return table;
+    const fs::path beside = machine.parent_path() / described.scalar(base, "base");
+    machine = fs::exists(beside, error)
+                  ? beside
+                  : fs::path(config::find_config(config::Folder::kHardware, described.scalar(base, "base")));
+    path = fs::path(machine).replace_extension(".kernels.yml");
+  }
   const config::Document document = config::Document::load(path.string());
   std::vector<std::string> allowed = operation_kinds();
   allowed.emplace_back("labels");
   document.require_keys(document.root(), "the table of kernels", allowed);
-  for (const std::string& kind : operation_kinds()) {
-    const YAML::Node node = document.root()[kind];
-    if (!node) continue;
+  const auto alternatives = [&](const YAML::Node& node, const std::string& what) {
+    KernelTable::Alternatives all;
     const auto add = [&](const YAML::Node& one) {
-      table.kinds[kind].push_back(one.IsScalar() ? KernelChoice{document.scalar(one, kind), {}, true, {}, {}}
-                                                 : choice_of(document, one, kind));
+      if (one.IsScalar()) return all.push_back({document.scalar(one, what), {}, {}, true, {}, {}});
+      all.push_back(choice_of(document, one, what));
     };
     if (node.IsSequence() && node.size() > 0) {
       for (const YAML::Node& one : node) add(one);
     } else {
       add(node);
     }
+    return all;
+  };
+  for (const std::string& kind : operation_kinds()) {
+    if (const YAML::Node node = document.root()[kind]) table.kinds[kind] = alternatives(node, kind);
   }
   const YAML::Node labels = document.root()["labels"];
   if (!labels) return table;
@@ -175,7 +214,7 @@ KernelTable load_kernel_table(const std::string& hardware) {
     document.require_map(label.second, name);
     for (const auto& value : label.second) {
       const std::string text = document.scalar(value.first, name);
-      table.labels[name][text] = choice_of(document, value.second, name + "." + text);
+      table.labels[name][text] = alternatives(value.second, name + "." + text);
     }
   }
   return table;

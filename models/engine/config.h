@@ -90,6 +90,7 @@ struct MacConfig {
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, after the last PE's own
   std::uint32_t int8_rate = 1;      // steps of k per cycle, for these types
   std::uint32_t fp8_rate = 1;
+  std::uint32_t sustained_percent = 100;  // of the array's steps of k: what instructions reach of the peak rate
   std::string accumulators = "pe";  // location of partial sums during k: registers of the PEs, or L0
   std::string kind = "model";
 
@@ -114,6 +115,9 @@ struct MacConfig {
         &C::reduce_cycles);
     key(number("int8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of INT8"), &C::int8_rate);
     key(number("fp8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of FP8"), &C::fp8_rate);
+    key(number("sustained_percent", Unit::kCount, 1, 100,
+               "share of its peak rate that the array sustains, in percent: what instructions and their fragments allow"),
+        &C::sustained_percent);
     key(choice("accumulators", {"pe", "l0"},
                "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
         &C::accumulators);
@@ -130,6 +134,7 @@ struct VecConfig {
   std::uint32_t mul_lane_cycles = 2;
   std::uint32_t exp_lane_cycles = 20;
   std::uint32_t div_lane_cycles = 6;
+  bool exp_unit = false;               // exponentials in a unit of their own beside the lanes
   std::uint32_t pipeline_cycles = 16;  // last element in to last result out
   std::uint32_t queue_depth = 16;      // descriptors
   std::string kind = "model";
@@ -150,6 +155,10 @@ struct VecConfig {
     key(lane_cycles("mul", "product"), &C::mul_lane_cycles);
     key(lane_cycles("exp", "exponential"), &C::exp_lane_cycles);
     key(lane_cycles("div", "quotient or root"), &C::div_lane_cycles);
+    key(flag("exp_unit",
+             "exponentials of primitive row operations have a unit of their own: they take as long, while the lanes "
+             "work on other elements"),
+        &C::exp_unit);
     key(pipeline_cycles_key("element"), &C::pipeline_cycles);
     key(queue_depth_key("a VEC engine holds"), &C::queue_depth);
     key(config::kind("kind", "vec", "the VEC engines"), &C::kind);
