@@ -91,7 +91,7 @@ struct MacConfig {
   std::uint32_t int8_rate = 1;      // steps of k per cycle, for these types
   std::uint32_t fp8_rate = 1;
   std::uint32_t sustained_percent = 100;  // of the array's steps of k: what instructions reach of the peak rate
-  std::string accumulators = "pe";  // location of partial sums during k: registers of the PEs, or L0
+  std::string accumulators = "pe";        // location of partial sums during k: registers of the PEs, or L0
   std::string kind = "model";
 
   static void describe(config::Keys<MacConfig>& key) {
@@ -115,8 +115,9 @@ struct MacConfig {
         &C::reduce_cycles);
     key(number("int8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of INT8"), &C::int8_rate);
     key(number("fp8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of FP8"), &C::fp8_rate);
-    key(number("sustained_percent", Unit::kCount, 1, 100,
-               "share of its peak rate that the array sustains, in percent: what instructions and their fragments allow"),
+    key(number(
+            "sustained_percent", Unit::kCount, 1, 100,
+            "share of its peak rate that the array sustains, in percent: what instructions and their fragments allow"),
         &C::sustained_percent);
     key(choice("accumulators", {"pe", "l0"},
                "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
