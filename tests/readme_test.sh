@@ -122,6 +122,7 @@ for name in "${pages[@]}"; do
   [[ -f $page ]] || { echo "there is no page $name" >&2 && exit 2; }
   grep -q '^```console$' "$page" || continue
   mkdir -p "$folder/$name" && cp "$folder/common/"* "$folder/$name/" && cd -- "$folder/$name" || exit 1
+  ln -s "$source/examples" examples
   if grep -q '^\$ .*q\.npy' "$page"; then
     "$attnvp" run --net bert-base --out q.npy >/dev/null || exit 1
     cp q.npy k.npy && cp q.npy v.npy

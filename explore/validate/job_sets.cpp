@@ -5,8 +5,8 @@
 
 #include "explore/tuning/tuned_runner.h"
 #include "explore/validate/data_set.h"
+#include "explore/validate/kernel_set.h"
 #include "models/memory/cached_dram/cached_dram.h"
-#include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"
 
 namespace attnvp::validate {
@@ -158,17 +158,9 @@ namespace {
 
 // Benchmark settings of the kernels' repository: hidden size 2048, 16,384 tokens in all.
 constexpr std::uint64_t kHidden = 2048, kTokens = 16384;
-constexpr std::uint32_t kBlockRows = 128, kBlockKeys = 128;  // tile of a thread block
-
-class FlashSet : public JobSet {
+class FlashSet : public KernelRows {
  public:
-  explicit FlashSet(const DataSetOptions& options) : JobSet(options, "h100"), synchronous_(machine_) {
-    // Machine NAME-mma models kernels that use the matrix instructions of earlier GPUs.
-    const std::string base = options.hardware.empty() ? "h100" : options.hardware;
-    for (const config::CatalogEntry& entry : config::list(config::Folder::kHardware)) {
-      if (entry.name == base + "-mma") synchronous_ = config::load_hardware(entry.name, options.settings);
-    }
-  }
+  explicit FlashSet(const DataSetOptions& options) : KernelRows(options, "h100") {}
 
   std::vector<MeasuredPoint> predict(const DataRow& row) override {
     const std::string& kernel = row.text("kernel");
@@ -183,26 +175,14 @@ class FlashSet : public JobSet {
     }
     if (length == 0) config::fail(row.origin(), "column 'seq_len': found 0; allowed is 1 or more");
     const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
-    const workload::Workload layer =
-        layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0));
-    const workload::Extents e = layer.extents();
-    const std::uint32_t rows = std::min(kBlockRows, e.seq_q), keys = std::min(kBlockKeys, e.seq_kv);
-    const job::RunResult r =
-        run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
-            {{"nq", rows},
-             {"nkv", keys},
-             {"m0", kBlockRows},
-             {"n0", kBlockKeys},
-             {"k0", 32},
-             {"kv", third ? 2 : 1},
-             {"rb", 1}});
+    KernelChoice choice;  // of a machine whose table does not name the kernel
+    choice.dataflow = third ? "flash3:grid=blocks" : "flash2:grid=blocks";
+    const Prediction p =
+        run(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0), choice);
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
                         static_cast<double>(emb * heads * batch) / (causal ? 2 : 1);
-    return {{"", row.positive("tflops"), flop / r.seconds() * 1e-12, "TFLOP/s", note(r)}};
+    return {{"", row.positive("tflops"), flop / p.result.seconds() * 1e-12, "TFLOP/s", p.note}};
   }
-
- private:
-  MachineConfig synchronous_;
 };
 
 }  // namespace
@@ -212,8 +192,8 @@ DataSetKind flash_kind() {
           "FlashAttention-2 and -3 forward on a GPU",
           {"kernel", "head_dim", "causal", "seq_len", "tflops"},
           [](const DataSetOptions& options) { return std::make_unique<FlashSet>(options); },
-          "Calibrated: the clock under full load and launch of a thread block. FlashAttention-2's matrix instructions "
-          "reach 62% of the array's rate, which is a machine of its own. Not modelled: the warps within a thread "
+          "Tile sizes are those of the public kernels by head size, and FlashAttention-2's matrix instructions reach "
+          "part of the array's rate, as the table beside the machine has it. Not modelled: the warps within a thread "
           "block, clocks that change with load"};
 }
 

@@ -89,8 +89,10 @@ std::string to_json(const SetResult& result);
 std::string to_csv(const SetResult& result);                 // one line per point
 std::string to_html(const std::vector<SetResult>& results);  // a log-log plot and all points of each set
 
-// Several sets: docs/results/validation.md, one terminal line per set, and a combined JSON document.
-std::string to_markdown(const std::vector<SetResult>& results);
+// Several sets: docs/results/validation.md with the path of its plot, the plot (all rows, a panel for each unit), one
+// terminal line per set, and a combined JSON document.
+std::string to_markdown(const std::vector<SetResult>& results, const std::string& plot);
+std::string to_svg(const std::vector<SetResult>& results);
 std::string summary(const std::vector<SetResult>& results, std::size_t line_width = text::kUnlimited);
 std::string to_json(const std::vector<SetResult>& results);
 

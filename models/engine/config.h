@@ -22,7 +22,7 @@ inline config::KeyInfo pipeline_cycles_key(const std::string& what) {
 // Arbitration of bursts. kAge: the oldest descriptor, deferrable ones last. kPriority: the lowest channel. kRoundRobin:
 // each channel in turn.
 enum class DmaArbitration : std::uint8_t { kAge, kPriority, kRoundRobin };
-// Unit of the limits on outstanding bursts: bursts of any length (kBursts), or bytes of full bursts (kBytes). The
+// KeyUnit of the limits on outstanding bursts: bursts of any length (kBursts), or bytes of full bursts (kBytes). The
 // latter suits machines whose loads reserve registers or cache lines for their data.
 enum class DmaCounts : std::uint8_t { kBursts, kBytes };
 
@@ -92,7 +92,8 @@ struct MacConfig {
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, after the last PE's own
   // Steps of k per cycle, by element type; 0: PEs do not multiply it.
   std::uint32_t fp16_rate = 1, bf16_rate = 1, int8_rate = 1, fp8_rate = 1;
-  std::string accumulators = "pe";  // location of partial sums during k: registers of the PEs, or L0
+  std::uint32_t sustained_percent = 100;  // of the array's steps of k: what instructions reach of the peak rate
+  std::string accumulators = "pe";        // location of partial sums during k: registers of the PEs, or L0
   std::string kind = "model";
 
   static void describe(config::Keys<MacConfig>& key) {
@@ -125,6 +126,10 @@ struct MacConfig {
     key(number("fp8_rate", KeyUnit::kCount, 0, 64,
                "multiply-accumulates of a PE in a cycle, of FP8; 0: PEs do not multiply it"),
         &C::fp8_rate);
+    key(number(
+            "sustained_percent", KeyUnit::kCount, 1, 100,
+            "share of its peak rate that the array sustains, in percent: what instructions and their fragments allow"),
+        &C::sustained_percent);
     key(choice("accumulators", {"pe", "l0"},
                "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
         &C::accumulators);
@@ -141,6 +146,7 @@ struct VecConfig {
   std::uint32_t mul_lane_cycles = 2;
   std::uint32_t exp_lane_cycles = 20;
   std::uint32_t div_lane_cycles = 6;
+  bool exp_unit = false;               // exponentials in a unit of their own beside the lanes
   std::uint32_t pipeline_cycles = 16;  // last element in to last result out
   std::uint32_t queue_depth = 16;      // descriptors
   std::string kind = "model";
@@ -161,6 +167,10 @@ struct VecConfig {
     key(lane_cycles("mul", "product"), &C::mul_lane_cycles);
     key(lane_cycles("exp", "exponential"), &C::exp_lane_cycles);
     key(lane_cycles("div", "quotient or root"), &C::div_lane_cycles);
+    key(flag("exp_unit",
+             "exponentials of primitive row operations have a unit of their own: they take as long, while the lanes "
+             "work on other elements"),
+        &C::exp_unit);
     key(pipeline_cycles_key("element"), &C::pipeline_cycles);
     key(queue_depth_key("a VEC engine holds"), &C::queue_depth);
     key(config::kind("kind", "vec", "the VEC engines"), &C::kind);

@@ -126,6 +126,8 @@ class MacPlanner {
   MacWork work_of_tile(const hal::Descriptor& descriptor) const;
   const MatmulPasses& passes_of(const MatmulSizes& sizes) const;
   MatmulPasses count_passes(const MatmulSizes& sizes) const;
+  // Cycles of so many steps at the peak rate.
+  std::uint64_t sustained(std::uint64_t cycles) const { return ceil_div(cycles * 100, config_.sustained_percent); }
   // Array passes for `extent` rows (or columns) in tiles of `tile` on an array of `lanes`.
   static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 

@@ -7,6 +7,7 @@
 // only zeros of P.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -24,8 +25,10 @@ namespace attnvp {
 struct LaneOperations {
   std::uint64_t max = 0, add = 0, mul = 0, exp = 0, div = 0;
   std::uint64_t lane_cycles(const VecConfig& config) const {
-    return max * config.max_lane_cycles + add * config.add_lane_cycles + mul * config.mul_lane_cycles +
-           exp * config.exp_lane_cycles + div * config.div_lane_cycles;
+    const std::uint64_t exps = exp * config.exp_lane_cycles;
+    const std::uint64_t others = max * config.max_lane_cycles + add * config.add_lane_cycles +
+                                 mul * config.mul_lane_cycles + div * config.div_lane_cycles;
+    return config.exp_unit ? std::max(exps, others) : exps + others;
   }
 };
 

@@ -95,6 +95,17 @@ TEST(MacEngine, ASecondMatmulsFillHidesBehindTheFirst) {
   EXPECT_EQ(bench.core().mac->value("stall_cycles"), 0U);
 }
 
+TEST(MacEngine, SustainsAShareOfItsRate) {
+  // At 62%: 1024 of compute become 1652, the last sub-tile's 128 become 207. Useful and idle slots stay.
+  MachineConfig m = machine();
+  m.mac.sustained_percent = 62;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, kMac, matmul(64, 64, 64, {32, 32, 32}, kA, kB, kC)),
+            kPush + 64 + (1652 - 207) + 207 + 30 + 32);
+  EXPECT_EQ(bench.core().mac->value("busy_cycles"), 1652U);
+  EXPECT_EQ(bench.core().mac->value("slots"), 1024U * 256);
+}
+
 TEST(MacEngine, StallsAreWhatTrafficAddsToCompute) {
   Bench bench;
   cycles_of(bench, kMac, matmul(64, 64, 64, {16, 16, 16}, kA, kB, kC));

@@ -78,7 +78,7 @@ TEST(Words, NearestForgivesSlipsOnly) {
   EXPECT_EQ(nearest("CLOCK", known), "clock");
   EXPECT_EQ(nearest("bandwidth", known), "dram.bandwidth");
   EXPECT_EQ(nearest("zebra", known), "");
-  const std::vector<std::string> names = {"edge", "edge-16nm", "flash2", "flash3", "h100", "h100-mma", "type"};
+  const std::vector<std::string> names = {"edge", "edge-16nm", "flash2", "flash3", "h100", "h200", "type"};
   EXPECT_EQ(nearest("edge16", names), "edge-16nm");
   EXPECT_EQ(nearest("edg", names), "edge");
   EXPECT_EQ(nearest("flashattention2", names), "flash2");
