@@ -188,7 +188,7 @@ Workload load(const std::string& text, const Lengths* lengths) {
     keys.attention.name = text::printable(std::filesystem::path(path).stem().string());
     if (is_graph(document)) {
       if (!parts.words.empty() || lengths != nullptr) {
-        fail({document.source()}, "a graph takes no keys and no requests; allowed is the file alone");
+        fail({document.source()}, "a graph has its own shapes; allowed is the file without keys or requests");
       }
       return graph_workload(read_graph(document, keys.attention.name));
     }
