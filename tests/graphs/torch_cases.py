@@ -99,6 +99,10 @@ class Torch(Checked):
                  "B=2,H=4,HKV=2,N=16,E=8,scale=1/sqrt(E)", (q, kv, kv)),
                 (lambda s, q, k, v: (q.view(2, 2, 2, 16, 8) @ k[:, :, None].transpose(3, 4) / 8**0.5).softmax(-1) @ v[:, :, None],
                  "B=2,H=4,HKV=2,N=16,E=8,scale=1/sqrt(E)", (q, kv, kv)),
+                (lambda s, q, k, v: (q @ k.transpose(2, 3) / 8**0.5).softmax(-1) @ v, "H=8,HKV=4,N=16,E=8,scale=1/sqrt(E)",
+                 (q, q[:1], q[:1])),
+                (lambda s, q, k, v: (q @ k.expand(2, 4, 16, 8).transpose(2, 3)).softmax(-1) @ v.expand(2, 4, 16, 8),
+                 "B=2,H=4,N=16,E=8", (q, q[:, :, :1], q[:, :, :1])),
                 (lambda s, q, k, v: (q[:, :, :4] @ k.transpose(2, 3)).softmax(-1) @ torch.cat((v, v), -1),
                  "B=2,H=4,NQ=4,NKV=16,E=8,EV=16", (q, q, q))]:
             with self.subTest(expected):

@@ -142,10 +142,14 @@ def attention(nodes: Nodes, shape: Tuple[int, ...], tensors: Sequence[str],
     """Completes `attributes` of an attention of [batch, heads, queries, keys, E, EV]; its Q, K and V, before heads of K and
     V are repeated."""
     batch, heads, queries, keys, width, width_of_v = shape
+    if 0 in shape:
+        return None
     q, k, v = tensors
     k, heads_of_k = _unrepeated(nodes, k, keys * width)
     v, heads_of_v = _unrepeated(nodes, v, keys * width_of_v)
-    if heads_of_k != heads_of_v or heads_of_k % batch or heads % (heads_of_k // batch):
+    if batch > 1 and all(len(nodes[name].shape) > 3 and nodes[name].shape[0] == 1 for name in (k, v)):
+        batch, heads = 1, batch * heads  # K and V of all batches: further heads of Q
+    if heads_of_k != heads_of_v or heads_of_k < batch or heads_of_k % batch or heads % (heads_of_k // batch):
         return None
     attributes.update(batch=batch, heads=heads, kv_heads=heads_of_k // batch, seq_q=queries, seq_kv=keys, emb=width,
                       value_emb=width_of_v)
@@ -163,8 +167,8 @@ def _unrepeated(nodes: Nodes, name: str, elements: int) -> Tuple[str, int]:
             behind = sources.pop()
         if nodes[behind].elements < nodes[least].elements:
             least = behind
-    count = nodes[least].elements
-    return (least, count // elements) if elements and count % elements == 0 else (name, 0)
+    least = least if nodes[least].elements % elements == 0 else name
+    return least, nodes[least].elements // elements
 
 
 def take_masks(nodes: Nodes, shape: Tuple[int, ...], masks: List[Tuple[str, str]], attributes: Dict[str, Any]) -> None:

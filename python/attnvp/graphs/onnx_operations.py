@@ -223,7 +223,7 @@ def _recurrent(reader: Any, node: Any, name: str, a: Dict[str, Any]) -> None:
 def _attended(reader: Any, node: Any, name: str, shape: Tuple[int, ...], tensors: Sequence[str], scale: float,
               causal: bool, masks: List[str]) -> None:
     attributes: Dict[str, Any] = {"scale": scale}
-    built = attention.attention(reader.nodes, shape, tensors, attributes) if all(shape) else None
+    built = attention.attention(reader.nodes, shape, tensors, attributes)
     if built is None:
         _other(reader, node, name, {}, math.prod(shape[:4]) * sum(shape[4:]))
         return
