@@ -58,7 +58,8 @@ std::vector<Key<K>> with_others(std::vector<Key<K>> keys) {
 
 const Schema<NetworkKeys>& network_schema() {
   static const Schema<NetworkKeys> schema(with_others({
-      with_note(make_key<K>(text("name", "name shown in reports"), &K::attention, &Attention::name), "the file's name"),
+      with_note(make_key<K>(config::text("name", "name shown in reports"), &K::attention, &Attention::name),
+                "the file's name"),
       size_key("batch", kMostHeads, "batch size", &Attention::batch),
       required(size_key("heads", kMostHeads, "attention heads", &Attention::heads)),
       required(make_key<K>(number("seq", KeyUnit::kCount, 1, kLongestSequence,
@@ -70,11 +71,12 @@ const Schema<NetworkKeys>& network_schema() {
                          "heads of K and V; each serves as many consecutive heads of Q (grouped-query attention)",
                          &Attention::kv_heads),
                 "heads"),
-      with_note(make_key<K>(text("contexts",
-                                 "keys of each batch where they differ, such as 1000+777+64; in place of batch and "
-                                 "seq_kv, for dataflows that decode"),
-                            &K::contexts),
-                "all alike"),
+      with_note(
+          make_key<K>(config::text("contexts",
+                                   "keys of each batch where they differ, such as 1000+777+64; in place of batch and "
+                                   "seq_kv, for dataflows that decode"),
+                      &K::contexts),
+          "all alike"),
       make_key<K>(number("causal", KeyUnit::kCount, 0, 1, "1: a query attends to the keys up to its own"), &K::causal),
       with_note(
           make_key<K>(number("history", KeyUnit::kCount, 0, kLongestSequence,
@@ -89,14 +91,16 @@ const Schema<NetworkKeys>& network_schema() {
                   &K::attention, &Attention::mask, &hal::Mask::sinks),
       make_key<K>(number("prefix", KeyUnit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
                   &K::attention, &Attention::mask, &hal::Mask::prefix),
-      with_note(make_key<K>(text("block_mask",
-                                 "file of a map of blocks: a line such as 'block 64', then a row of 0 and 1 for each "
-                                 "block of new tokens, a digit a block of keys"),
-                            &K::block_mask),
-                "none"),
-      with_note(make_key<K>(text("valid", "keys of each batch that count, the others are padding: such as 100+80"),
-                            &K::valid),
-                "all"),
+      with_note(
+          make_key<K>(config::text("block_mask",
+                                   "file of a map of blocks: a line such as 'block 64', then a row of 0 and 1 for each "
+                                   "block of new tokens, a digit a block of keys"),
+                      &K::block_mask),
+          "none"),
+      with_note(
+          make_key<K>(config::text("valid", "keys of each batch that count, the others are padding: such as 100+80"),
+                      &K::valid),
+          "all"),
       make_key<K>(number("alibi", KeyUnit::kCount, 0, 1,
                          "1: scores get ALiBi's bias, minus the head's slope times the distance of query and key"),
                   &K::alibi),
@@ -104,16 +108,18 @@ const Schema<NetworkKeys>& network_schema() {
                          "1: scores get T5's bias of the relative position, one of 32 numbers of the head"),
                   &K::relative),
       with_note(
-          make_key<K>(text("bias",
+          make_key<K>(
+              config::text("bias",
                            "file of a bias of the scores: .npy of FP16 or FP32, [batch, heads, seq_q, seq_kv], its "
                            "last three or two, 1 for what is the same for all; -inf hides a key"),
-                      &K::bias),
+              &K::bias),
           "none"),
-      with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
+      with_note(make_key<K>(config::text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale),
+                "1"),
       make_key<K>(choice("softmax", {"softmax", "none"}, "none: the two matmuls alone, a chain"), &K::between),
-      with_note(
-          make_key<K>(text("softcap", "of the scaled scores x: x becomes softcap * tanh(x / softcap)"), &K::soft_cap),
-          "none"),
+      with_note(make_key<K>(config::text("softcap", "of the scaled scores x: x becomes softcap * tanh(x / softcap)"),
+                            &K::soft_cap),
+                "none"),
       make_key<K>(choice("type", type_names(&hal::ElementTypeInfo::is_tensor),
                          "element type of Q, K, V and P; of INT8 every head of K and V has scales of its own"),
                   &K::type),

@@ -58,7 +58,7 @@ class Technology {
   std::vector<ValueSource> provenance() const { return provenance_; }
   const Replaced& replaced() const { return replaced_; }  // by Accelergy's tables
   // Energies of actions that replace those of the model: of key `actions`, scaled, and of Accelergy's tables.
-  using ActionEnergies = std::map<std::string, std::map<std::string, config::EnergyTable::Action>>;
+  using ActionEnergies = std::map<std::string, std::map<std::string, config::EnergyTable::EnergyAction>>;
   ActionEnergies actions(double nm, double volts) const;
   // The machine's keys, overridden by those in the file.
   TechnologyConfig keys(const TechnologyConfig& machine) const;

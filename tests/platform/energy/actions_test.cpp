@@ -52,7 +52,7 @@ TEST(Actions, StandingPowerIsThatOfAnyClockAndNode) {
       EXPECT_NEAR(resolved(model, machine).pj("attnvp.leakage", "l1", 0), 500e-3 / clock_hz * 1e12, 1e-9);
       const MachineModel parts(machine, Technology::of(model.source()));
       const auto l1 = std::find_if(parts.parts().begin(), parts.parts().end(),
-                                   [](const Part& part) { return part.module == "l1"; });
+                                   [](const ModelPart& part) { return part.module == "l1"; });
       EXPECT_NEAR(l1->leakage_mw.value, 500, 1e-9);
     }
   }

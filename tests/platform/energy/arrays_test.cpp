@@ -19,9 +19,9 @@ MachineConfig array(std::uint32_t fp16, std::uint32_t bf16, std::uint32_t fp8, s
   return machine;
 }
 
-Part mac_of(const MachineConfig& machine) {
+ModelPart mac_of(const MachineConfig& machine) {
   const MachineModel model(machine, Technology::cmos());
-  for (const Part& part : model.parts()) {
+  for (const ModelPart& part : model.parts()) {
     if (part.module == "mac") return part;
   }
   return {};
@@ -39,10 +39,10 @@ TEST(Arrays, AreaIsThatOfTheTypes) {
 }
 
 TEST(Arrays, MoreProductsTakeMoreAreaLeakageAndClock) {
-  Part before = mac_of(array(0, 0, 0, 1));
+  ModelPart before = mac_of(array(0, 0, 0, 1));
   for (const MachineConfig& machine : {array(0, 0, 0, 2), array(0, 0, 1, 2), array(0, 1, 1, 2), array(1, 1, 1, 2),
                                        array(1, 1, 2, 2), array(1, 1, 2, 4), array(1, 1, 2, 8)}) {
-    const Part part = mac_of(machine);
+    const ModelPart part = mac_of(machine);
     EXPECT_GT(part.area_mm2, before.area_mm2);
     EXPECT_GT(part.leakage_mw.value, before.leakage_mw.value);
     EXPECT_GE(part.clock_pj.value, before.clock_pj.value);
