@@ -62,7 +62,7 @@ std::string Workload::identity() const {
 void refuse_scope(const Workload& w) {
   if (w.scope == Scope::kAttention) return;
   throw config::ConfigError(
-      fmt::format("{}: scope=layer and scope=model are for `run`; this takes attention", w.name()));
+      fmt::format("{}: scope=layer and scope=model are for `run`, `compare` and `sweep`; this takes attention", w.name()));
 }
 
 }  // namespace attnvp::workload
