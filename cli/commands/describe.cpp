@@ -127,9 +127,9 @@ void describe_network(const std::string& what) {
   for (const config::Setting& setting : workload::read_hugging_face(path, parts.layer_type).settings) {
     const auto of_key = of_keys.extract(setting.path).mapped();
     const bool kept = of_key.kind != config::ProvenanceKind::kSet;
-    print(fmt::format("  {:<12} {:<12} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
+    print(fmt::format("  {:<18} {:<24} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
   }
-  for (const auto& [key, of_key] : of_keys) print(fmt::format("  {:<12} {:<12} {}\n", key, "", of_key.text()));
+  for (const auto& [key, of_key] : of_keys) print(fmt::format("  {:<18} {:<24} {}\n", key, "", of_key.text()));
 }
 
 void describe_energy(const std::string& what) {

@@ -186,6 +186,8 @@ class ModelReader {
     Provenance from;
     read_window(window, from);
     const char* const rule = read_windows(kinds, window);
+    for (Kind& k : kinds) k.is_rotary = k.is_rotary && (k.is_windowed || !family_.rotary_in_windows);
+    is_rotary_ = std::any_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.is_rotary; });
     const auto sliding = static_cast<std::uint64_t>(
         std::count_if(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.is_windowed; }));
     const std::uint64_t full = layers.value - sliding;
@@ -511,7 +513,7 @@ class ModelReader {
     set("norm_place", family_.norm_place, of_type());
     set("activation", activation, of_type());
     read_order();
-    if (family_.rotary && !is_alibi_) read_rotary();
+    if (family_.rotary && is_rotary_ && !is_alibi_) read_rotary();
     if (family_.qk_norm) set("qk_norm", "1", of_type());
     read_ends();
   }
@@ -588,7 +590,7 @@ class ModelReader {
   ModelFile result_;
   Number heads_{}, hidden_{};
   std::uint64_t width_ = 0, tokens_ = 0;  // of a head; that have positions
-  bool has_experts_ = false, has_dense_ = true, is_alibi_ = false;
+  bool has_experts_ = false, has_dense_ = true, is_alibi_ = false, is_rotary_ = true;
 };
 
 }  // namespace

@@ -236,9 +236,9 @@ ModelFamily starcoder2() {
   return f;
 }
 
-ModelFamily glm4() {
+ModelFamily glm() {
   ModelFamily f;
-  f.config_class = "Glm4Config";
+  f.config_class = "GlmConfig";
   f.defaults.vocabulary = 151552;
   f.defaults.hidden = 4096;
   f.defaults.ffn = 13696;
@@ -247,8 +247,14 @@ ModelFamily glm4() {
   f.defaults.kv_heads = 2;
   f.defaults.head_dim = 128;
   f.defaults.positions = 131072;
-  f.norm_place = "both";
   f.rotary_share = 0.5;
+  return f;
+}
+
+ModelFamily glm4() {
+  ModelFamily f = glm();
+  f.config_class = "Glm4Config";
+  f.norm_place = "both";
   return f;
 }
 
@@ -294,7 +300,8 @@ ModelFamily cohere2() {
   f.pattern_key = true;
   f.windows = WindowRule::kPattern;
   f.rms_norm = false;
-  f.order = "parallel";  // layers without a window are not rotary either
+  f.order = "parallel";
+  f.rotary_in_windows = true;
   return f;
 }
 
@@ -533,6 +540,7 @@ const std::map<std::string, ModelFamily>& model_families() {
                                                          {"gemma", gemma()},
                                                          {"gemma2", gemma2()},
                                                          {"gemma3_text", gemma3()},
+                                                         {"glm", glm()},
                                                          {"glm4", glm4()},
                                                          {"gpt2", gpt2()},
                                                          {"gpt_neox", gpt_neox()},

@@ -105,7 +105,8 @@ struct ModelFamily {
   const char* norm_place = "pre";
   bool gated = true;
   bool rotary = true;
-  double rotary_share = 1;  // share of a head's columns, unless partial_rotary_factor is given
+  bool rotary_in_windows = false;  // only layers with a window have rotary embedding
+  double rotary_share = 1;         // share of a head's columns, unless partial_rotary_factor is given
   bool qk_norm = false;
   ExpertKeys experts;
   const char* dense_ffn = nullptr;  // width of the network of layers without experts; nullptr: keys.ffn

@@ -124,7 +124,7 @@ std::vector<Key<K>> model_keys() {
                   &K::model, &Model::logits),
       make_key<K>(choice("scope", {"attention", "layer", "model"},
                          "layer: its projections and feed-forward network, too; model: all layers, embedding and last "
-                         "projection (for `run`)"),
+                         "projection"),
                   &K::scope),
   };
 }

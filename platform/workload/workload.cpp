@@ -65,7 +65,7 @@ void refuse_scope(const Workload& w) {
   if (w.scope == Scope::kAttention) return;
   if (w.graph != nullptr) throw config::ConfigError(w.name() + ": a graph is for `run`; this takes one operation");
   throw config::ConfigError(
-      fmt::format("{}: scope=layer and scope=model are for `run`; this takes attention", w.name()));
+      fmt::format("{}: scope=layer and scope=model are for `run`, `compare` and `sweep`; this takes attention", w.name()));
 }
 
 }  // namespace attnvp::workload

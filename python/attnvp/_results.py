@@ -176,9 +176,17 @@ class Operation(Record):
     """One operation of a layer."""
 
     operation: str  # "qkv", "attention", ...
-    group: str  # with scope=model: its layers
-    count: int  # absent: once
     run: Result  # on a machine of its own
+
+    @property
+    def group(self) -> Optional[str]:
+        """The layers that have it, with scope=model."""
+        return self._data.get("group")
+
+    @property
+    def count(self) -> int:
+        """How often a layer has it."""
+        return self._data.get("count", 1)
 
 
 class LayerResult(Record):
@@ -205,7 +213,11 @@ class LayerResult(Record):
     macs: int
     tokens_per_second: float  # of all layers
     golden: Record  # checked, passed
-    model: Record  # with scope=model: sums of all layers, and layer_groups
+
+    @property
+    def model(self) -> Optional[Record]:
+        """Sums of all layers and `layer_groups`, with scope=model."""
+        return Record(self._data["model"]) if "model" in self._data else None
 
     @property
     def operations(self) -> List[Operation]:

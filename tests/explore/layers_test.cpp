@@ -167,6 +167,24 @@ TEST(Layers, OfBlocksThatDiffer) {
   EXPECT_EQ(timing.totals().dram_bytes, model.totals().dram_bytes);
 }
 
+// Both forms of latent attention, with all of their products.
+TEST(Layers, OfLatentAttentionAreGolden) {
+  const std::string shape =
+      "H=4,N=48,causal=1,kv_rank=64,q_rank=48,plain_emb=32,turned_emb=16,v_emb=32,hidden=128,ffn=96,gated=1,rotary=1,"
+      "scope=layer,mla=";
+  const std::uint64_t q = 48 * 128 + 4 * 48 * 48, kv_down = 80 * 128, out = 128 * 128, network = 3 * 96 * 128;
+  for (const auto& [form, up] : {std::pair{"absorbed", 4 * 32 * 64 + 4 * 32 * 64}, {"plain", 4 * 64 * 64}}) {
+    const LayerRun layer = run("edge", shape + form, "flat", true);
+    std::uint64_t products = 0;
+    for (const OperationRun& o : layer.layer().operations) {
+      EXPECT_TRUE(o.result.golden_checked) << o.name;
+      EXPECT_TRUE(o.result.golden.passed) << o.name << ": " << o.result.golden.to_string();
+      products += o.result.network.gemm() == nullptr ? 0 : totals_of(o).macs;
+    }
+    EXPECT_EQ(products, 48 * (q + kv_down + static_cast<std::uint64_t>(up) + out + network)) << form;
+  }
+}
+
 // Schedules that several processes chose are those of one.
 TEST(Layers, DoNotDependOnTheNumberOfProcesses) {
   const MachineConfig machine = config::load_hardware("edge");

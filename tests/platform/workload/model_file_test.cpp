@@ -122,6 +122,7 @@ TEST(ModelFile, FamiliesHaveTheirOwnRuleOfExperts) {
             "1 dense, 31 experts");
   EXPECT_EQ(load_file(R"({"model_type": "deepseek_v3"})").model.experts.shared_ffn, 2048U);
   EXPECT_EQ(blocks_of(R"({"model_type": "gpt_oss"})"), "18 window, 18 full");
+  EXPECT_EQ(blocks_of(R"({"model_type": "cohere2"})"), "30 window rotary, 10 full nope");
   // Every fourth layer is not rotary and sees all keys; every second one has experts in Maverick.
   EXPECT_EQ(blocks_of(R"({"model_type": "llama4_text", "interleave_moe_layer_step": 2})"),
             "24 window dense rotary, 12 window experts rotary, 12 full experts nope");

@@ -134,6 +134,7 @@ const PublicModel kModels[] = {
         "num_experts_per_tok": 6, "first_k_dense_replace": 1)",
      235'741'434'880, experts(59, 154, 1536, 5120) + 102400.0 * 5120},
     {"DeepSeek-V3", R"("model_type": "deepseek_v3")", 671'026'404'352, experts(58, 248, 2048, 7168) + 129280.0 * 7168},
+    {"glm-4-9b", R"("model_type": "glm")", 9'399'951'360, 151552.0 * 4096},
     {"GLM-4-9B-0414", R"("model_type": "glm4")", 9'400'279'040, 151552.0 * 4096},
     {"OLMo-2-7B", R"("model_type": "olmo2", "vocab_size": 100352)", 7'298'617'344, 100352.0 * 4096},
     {"starcoder2-3b", R"("model_type": "starcoder2")", 3'030'371'328, 0},
