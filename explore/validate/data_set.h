@@ -81,6 +81,7 @@ struct Kind {
 
 Kind attention_kind();
 Kind chain_kind();
+Kind decode_kind();
 Kind dram_kind();
 Kind flash_kind();
 Kind kernel_kind();

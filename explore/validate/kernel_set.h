@@ -39,7 +39,7 @@ struct KernelChoices {
   bool takes_fastest = false;        // otherwise the first that fits
 };
 
-// What a server's host adds to a decoding step, during which the GPU idles.
+// Time that a server's host adds to a decoding step, during which the GPU idles.
 struct HostTime {
   double step_seconds = 0, request_seconds = 0;  // for a step, and for each of its requests
   double idle_share = 1;                         // of standing power, while the GPU idles
