@@ -212,6 +212,10 @@ run compare --net H=1,N=512,E=16 --set 'dram.size=1 MiB' --dataflow layerwise --
 grep -q '^attnvp: .* with layerwise: the tensors need' "$log/stderr" || failed "stderr: $(<"$log/stderr")"
 [[ $(grep -cE '^(flat|mas) +[0-9,]+ ' "$log/stdout") -eq 2 ]] || failed "not the other two: $(<"$log/stdout")"
 for strategy in grid mcts; do done_well search "${small[@]}" --strategy $strategy --budget 20 --objective edp; done
+# An array multiplies the types that its rates name.
+wrong 'PEs do not multiply int8 .keys mac.._rate.; allowed: fp16, bf16, fp8_e4m3, fp8_e5m2$' run --set mac.int8_rate=0 --net H=1,N=64,E=16,type=int8
+wrong 'PEs do not multiply fp16 .*; allowed: int8$' run --set mac.fp16_rate=0 --set mac.bf16_rate=0 --set mac.fp8_rate=0 --net H=1,N=64,E=16
+done_well run --set mac.fp16_rate=0 --set mac.bf16_rate=0 --set mac.fp8_rate=0 --net gemm:64x64x64,type=int8 --dataflow gemm
 wrong "--objective.*(cycles|energy|edp)" search --objective speed
 wrong '--strategy' search --strategy luck
 wrong "nowhere/x.*cannot be written" search "${small[@]}" --svg nowhere/x

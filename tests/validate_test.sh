@@ -91,6 +91,24 @@ wrong 'has energies, which are fitted without keys' calibrate --data "$in/power.
 wrong "--key is required" calibrate --data "$in/dram.csv"
 wrong "power.csv:3: column 'Num_Idle_SMs': it is above" validate --data "$in/power.csv" --hw gv100 --set clusters=1
 
+# Decoding steps: joules per token by the predicted time, further results beside; models and tasks that nobody knows.
+{ grep '^model' "$configs/validation/h100-decode.csv"; grep 'Llama.*,7.98,' "$configs/validation/h100-decode.csv"; } >"$in/steps-a.csv"
+done_well validate --data "$in/steps-a.csv" --json "$in/steps-a.json"
+holds '.set == "steps-a" and .hardware == "h100" and (.rows | length) == 1 and .rows[0].unit == "J"' "$in/steps-a.json"
+holds '.rows[0].low < .rows[0].predicted and .rows[0].predicted < .rows[0].high and .within_range == 1' "$in/steps-a.json"
+holds '.with_measured_time.mape < 0.15 and .watts.rows[0].unit == "W" and .step_time.rows[0].unit == "ms"' "$in/steps-a.json"
+# Watts times the mean time of a step are the joules of its tokens.
+holds '(.watts_with_measured_time.rows[0].predicted / 1069.6 / .with_measured_time.rows[0].predicted - 1) | . < 1e-3 and . > -1e-3' "$in/steps-a.json"
+sed 's/^meta-llama/another/' "$in/steps-a.csv" >"$in/steps-b.csv"
+wrong "steps-b.csv:2: column 'model': found 'another/Llama-3.1-8B-Instruct'" validate --data "$in/steps-b.csv"
+sed 's/lm-arena-chat/poems/' "$in/steps-a.csv" >"$in/steps-b.csv"
+wrong "steps-b.csv:2: column 'task': found 'poems'; allowed: gpqa, lm-arena-chat" validate --data "$in/steps-b.csv"
+printf 'base: edge\n' >"$in/idle.yaml"
+printf 'host: {idle: 2}\n' >"$in/idle.kernels.yml"
+wrong "idle.kernels.yml:1: key 'host.idle': allowed is 0 to 1" validate --data "$in/steps-a.csv" --hw "$in/idle.yaml"
+printf 'host: {step: 1 mm}\n' >"$in/idle.kernels.yml"
+wrong "idle.kernels.yml:1: key 'host.step'" validate --data "$in/steps-a.csv" --hw "$in/idle.yaml"
+
 # A table as spreadsheets write it; a flag that is none; a key that cannot be fitted.
 printf 'kernel,head_dim,causal,seq_len,tflops\nfa2,64,2,512,300\n' >"$in/flash.csv"
 wrong "flash.csv:2: column 'causal': found 2; allowed are 0 and 1" validate --data "$in/flash.csv"

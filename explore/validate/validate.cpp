@@ -189,8 +189,8 @@ bool DataRow::flag(const char* column) const {
 }
 
 const std::vector<DataSetKind>& kinds() {
-  static const std::vector<DataSetKind> all = {dram_kind(), sram_kind(),  attention_kind(), chain_kind(),
-                                               step_kind(), flash_kind(), kernel_kind(),    power_kind()};
+  static const std::vector<DataSetKind> all = {dram_kind(),  sram_kind(),   attention_kind(), chain_kind(), step_kind(),
+                                               flash_kind(), kernel_kind(), power_kind(),     decode_kind()};
   return all;
 }
 
@@ -233,7 +233,7 @@ SetResult validate(const std::string& path, const DataSetOptions& given, const R
   result.columns = result.lines.front().cells;
   result.lines.erase(result.lines.begin());
 
-  const bool is_of_machine = kind.name == kernel_kind().name;
+  const bool is_of_machine = kind.name == kernel_kind().name || kind.name == decode_kind().name;
   result.set = is_of_machine ? fs::path(path).stem().string() : kind.name;
   const std::unique_ptr<DataSet> set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
   result.hardware = set->hardware();

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "explore/validate/decode_set.h"
+#include "explore/validate/kernel_set.h"
 #include "explore/validate/validate.h"
 #include "platform/machine/hardware.h"
 
@@ -46,7 +48,7 @@ TEST(PowerFit, IntervalsContainTheFit) {
   const MachineConfig gpu = config::load_hardware("gv100");
   std::vector<KernelPower> kernels;
   for (std::size_t i = 0; i < r.lines.size(); ++i) {
-    kernels.push_back(kernel_power(Row(r.columns, r.lines[i], i + 1), gpu));
+    kernels.push_back(kernel_power(DataRow(r.columns, r.lines[i], i + 1), gpu));
   }
   for (const FittedEnergy& f : fit_power_with_intervals(power_activities(gpu), kernels)) {
     EXPECT_LE(f.low, f.value);
@@ -59,6 +61,33 @@ TEST(PowerSet, KernelsLeftOutArePredictedWithin15Percent) {
   ASSERT_EQ(r.points.size(), 25U);
   EXPECT_EQ(r.points.front().unit, "W");
   EXPECT_LE(r.errors.mape, 0.15);
+}
+
+TEST(DecodeStep, TakesLongerAtTheLimitOfPower) {
+  // 100 J and 300 W for 0.2 s are 800 W.
+  EXPECT_DOUBLE_EQ(limited_step(100, 300, 0.2, 0).joules, 160);
+  EXPECT_DOUBLE_EQ(limited_step(100, 300, 0.2, 800).seconds, 0.2);
+  const StepEnergy limited = limited_step(100, 300, 0.2, 700);
+  EXPECT_DOUBLE_EQ(limited.seconds, 0.25);  // 100 J at 400 W
+  EXPECT_DOUBLE_EQ(limited.joules, 175);
+  EXPECT_DOUBLE_EQ(limited_step(100, 800, 0.2, 700).seconds, 0.2);  // no time is long enough
+}
+
+TEST(Coverage, IsTheShareOfRangesThatHaveTheMeasurement) {
+  MeasuredPoint in{"", 10, 12, "J", "", 8, 15}, below{"", 10, 12, "J", "", 11, 15}, none{"", 10, 12, "J", ""};
+  EXPECT_FALSE(coverage_of({none}).has_value());
+  EXPECT_DOUBLE_EQ(coverage_of({in, below, none, in}).value(), 2.0 / 3);
+}
+
+TEST(KernelTable, DecodingHasEntriesOfItsOwn) {
+  KernelTable table;
+  table.kinds["attention"].all = {{"flash3", {}, true, {}, {}}};
+  const auto of = [&table](const char* net) { return table.of(workload::load(net)).all.front().dataflow; };
+  EXPECT_EQ(of("H=2,NQ=1,NKV=64,E=16"), "flash3");
+  table.kinds["decode"].all = {{"flash-decoding", {}, true, {}, {}}};
+  EXPECT_EQ(of("H=2,NQ=1,NKV=64,E=16"), "flash-decoding");
+  EXPECT_EQ(of("H=2,N=64,E=16"), "flash3");
+  EXPECT_EQ(of("gemm:8x8x8"), "");  // left to the fastest dataflow
 }
 
 }  // namespace
