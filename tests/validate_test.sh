@@ -44,6 +44,20 @@ printf 'gemm:64x64x64,1,other\ngemm:2048x2048x1024,1,other\ngemm:1x64x64,1,other
 done_well validate --data "$in/tiles.csv" --hw "$in/mine.yaml" --json "$in/tiles.json"
 holds '[.rows[].note] == ["flash2 with causal=0", "flash2", "gemm", "gemm-panels", "gemm-panels"]' "$in/tiles.json"
 holds '.rows[0].predicted == .rows[1].predicted' "$in/tiles.json"
+# The first entry that the layer does not exceed; a machine without a table has that of its base.
+printf 'attention:\n  - {up_to: nq=16, dataflow: mas}\n  - {up_to: "kd=16,nkv=32", dataflow: flat}\n  - flash2\n' >"$in/mine.kernels.yml"
+printf 'base: mine.yaml\n' >"$in/derived.yaml"
+printf 'net,time_us\n"H=1,N=16,E=16",2\n"H=1,N=32,E=16",2\n"H=1,N=32,E=32",2\n"H=1,N=48,E=16",2\n' >"$in/sizes.csv"
+for machine in mine derived; do
+  done_well validate --data "$in/sizes.csv" --hw "$in/$machine.yaml" --json "$in/sizes.json" --markdown page.md
+  holds '[.rows[].note] == ["mas", "flat", "flash2", "flash2"]' "$in/sizes.json"
+done
+# The page: its plot has a panel for times.
+grep -q '^## Machines$' page.md && grep -q '^## Where not to trust it$' page.md && grep -q '^### sizes$' page.md || failed 'a page without sections'
+grep -qF '](page.svg)' page.md && grep -q 'measured, us' page.svg || failed 'no plot beside the page'
+rm -- page.md page.svg
+printf 'attention: {up_to: "size=16", dataflow: mas}\n' >"$in/mine.kernels.yml"
+wrong "'size'" validate --data "$in/sizes.csv" --hw "$in/mine.yaml"
 printf 'attention: {tiling: "nq=16"}\n' >"$in/mine.kernels.yml"
 wrong "mine.kernels.yml:1: 'attention.tiling' is of no dataflow" validate --data "$in/kernels.csv" --hw "$in/mine.yaml"
 printf 'attention: {dataflow: flat, rows: all}\n' >"$in/mine.kernels.yml"

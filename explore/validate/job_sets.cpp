@@ -177,6 +177,7 @@ class FlashSet : public KernelRows {
     const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
     KernelChoice choice;  // of a machine whose table does not name the kernel
     choice.dataflow = third ? "flash3:grid=blocks" : "flash2:grid=blocks";
+    choice.tiling = fmt::format("nq=128,nkv=128,m0=128,n0=128,k0=32,kv={},rb=1", third ? 2 : 1);
     const Prediction p =
         run(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0), choice);
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *

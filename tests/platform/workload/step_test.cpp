@@ -173,6 +173,21 @@ INSTANTIATE_TEST_SUITE_P(
         RowsShape{"relu:16x256", 16 * 256, 16 * 256, 16 * 2}, RowsShape{"copy:16x256", 16 * 256, 16 * 256, 0},
         RowsShape{"rope:64x512x128", 64 * 512 + 64 * 128, 64 * 512, 64 * 12}));
 
+// A norm of a sum of two tensors loads its first result again; each of four blocks of rows its 8 bytes of positions.
+TEST(StepsOfALayer, ChainedReadsComeAgain) {
+  const MachineConfig machine = config::load_hardware("edge");
+  const job::Tiling tiling = job::parse_tiling("nq=16");
+  for (const auto& [text, more] : {std::pair{"rmsnorm:64x512,residual=1", 64 * 512U}, {"rope:64x512x128", 4 * 4U}}) {
+    const workload::Workload n = workload::load(text);
+    const job::RunResult once = run(machine, n, "rows", true, tiling),
+                         chained = run(machine, n, "rows:reads=chained", true, tiling);
+    EXPECT_TRUE(chained.golden_checked && chained.golden.passed) << chained.golden.to_string();
+    EXPECT_EQ(chained.sum("dram", "read_words"), once.sum("dram", "read_words") + more);
+    EXPECT_EQ(chained.sum("dram", "write_words"), once.sum("dram", "write_words"));
+    EXPECT_GT(chained.cycles, once.cycles);
+  }
+}
+
 // Some step on rows.
 workload::Workload random_rows(Random& r) {
   const std::uint32_t rows = r.from(1, 200), columns = r.from(1, 400);
