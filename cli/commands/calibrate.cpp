@@ -21,7 +21,7 @@ struct CalibrateArguments {
 };
 
 int calibrate(const CalibrateArguments& a) {
-  const validate::Options options{a.hardware, a.network, a.settings};
+  const validate::DataSetOptions options{a.hardware, a.network, a.settings};
   if (validate::has_power(a.data)) {
     if (!a.keys.empty())
       throw config::ConfigError("--key: a file of power has energies, which are fitted without keys");

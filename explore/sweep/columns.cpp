@@ -84,7 +84,7 @@ void add_results(std::vector<Column>& all) {
           {name, ColumnRole::kResult, "INTEGER", {}, nullptr, "as used; none where a dataflow has no such parameter"});
     }
   }
-  all.push_back(text("chosen", Role::kResult, "the dataflow that auto chose; none where it is given"));
+  all.push_back(text("chosen", ColumnRole::kResult, "the dataflow that auto chose; none where it is given"));
   count("cycles", "from boot to the last cluster's end; of a layer or model the sum");
   all.push_back(real("frequency_hz", kHertz, "the platform clock"));
   all.push_back(real("seconds", kSeconds, "simulated time"));

@@ -39,7 +39,7 @@ Calibration calibration_of(const std::string& hardware) {
   const std::vector<config::CatalogEntry> known = config::list(config::Folder::kHardware);
   if (std::none_of(known.begin(), known.end(), [&](const auto& one) { return one.name == hardware; })) return c;
   for (const auto& [key, provenance] : config::hardware_provenance(hardware)) {
-    if (provenance.kind != config::Provenance::DataSetKind::kCalibrated) continue;
+    if (provenance.kind != config::ProvenanceKind::kCalibrated) continue;
     c.keys.push_back(key);
     c.sources.push_back(provenance.source);
   }

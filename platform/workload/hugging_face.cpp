@@ -186,8 +186,8 @@ class ModelReader {
     Provenance from;
     read_window(window, from);
     const char* const rule = read_windows(kinds, window);
-    for (Kind& k : kinds) k.is_rotary = k.is_rotary && (k.is_windowed || !family_.rotary_in_windows);
-    is_rotary_ = std::any_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.is_rotary; });
+    for (LayerFeatures& k : kinds) k.is_rotary = k.is_rotary && (k.is_windowed || !family_.rotary_in_windows);
+    is_rotary_ = std::any_of(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.is_rotary; });
     const auto sliding = static_cast<std::uint64_t>(
         std::count_if(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.is_windowed; }));
     const std::uint64_t full = layers.value - sliding;
