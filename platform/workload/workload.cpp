@@ -61,8 +61,8 @@ std::string Workload::identity() const {
 
 void refuse_scope(const Workload& w) {
   if (w.scope == Scope::kAttention) return;
-  throw config::ConfigError(
-      fmt::format("{}: scope=layer and scope=model are for `run`, `compare` and `sweep`; this takes attention", w.name()));
+  throw config::ConfigError(fmt::format(
+      "{}: scope=layer and scope=model are for `run`, `compare` and `sweep`; this takes attention", w.name()));
 }
 
 }  // namespace attnvp::workload
