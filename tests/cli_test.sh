@@ -7,7 +7,7 @@
 wrong "'nowhere' is not in .*edge" run --hw nowhere
 wrong "'edgy' is not in .*did you mean 'edge'" run --hw edgy
 wrong 'nowhere.yaml: no such file' run --hw ./nowhere.yaml
-wrong "'nowhere' is not in .*bert-base" run --net nowhere
+wrong "'nowhere' is not in .*attnvp list networks" run --net nowhere
 wrong 'nowhere.yaml: no such file' run --net ./nowhere.yaml
 wrong "'nowhere' is not in .*overwrite" run --tiling nowhere
 for option in --q --k --v; do
