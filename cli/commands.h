@@ -24,6 +24,7 @@ void add_list(CLI::App& app, int& status);
 void add_merge(CLI::App& app, int& status);
 void add_new(CLI::App& app, int& status);
 void add_pareto(CLI::App& app, int& status);
+void add_profile(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_reproduce(CLI::App& app, int& status);
 void add_riscv(CLI::App& app, int& status);
@@ -42,5 +43,7 @@ void add_worker(CLI::App& app, int& status);
 int main(int argc, char** argv, const std::vector<AddCommand>& commands);
 // Runs another command line with the same commands.
 int main_again(int argc, char** argv);
+// The command line that is run, then a null pointer.
+std::vector<char*> arguments();
 
 }  // namespace attnvp::cli

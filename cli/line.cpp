@@ -31,6 +31,7 @@ constexpr int kRunFailed = 1;
 constexpr int kWrongUsage = 2;
 
 const std::vector<AddCommand>* table = nullptr;
+std::vector<char*> command_line;  // of the command line, then nullptr
 
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
@@ -77,17 +78,21 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     const std::string& first = left.front();
     if (first.size() > 1 && first[0] == '-') {
       const std::string name = first.substr(0, first.find('='));
-      return fmt::format("option {} is unknown{}", config::in_quotes(name), config::hint(name, option_names(command)));
+      return fmt::format("option {} is unknown{}", config::in_quotes(name),
+                         config::hint(name, option_names(command), "attnvp help " + command.get_name()));
     }
     const std::vector<std::string> below = command_names(command);
     if (below.empty()) return explain_extra_argument(command, first);
-    return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, below));
+    return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, below, "attnvp help"));
   }
   std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const std::vector<std::string> below = command_names(command);
-    if (below.empty()) return fmt::format("{} needs an argument", command.get_name());
-    return fmt::format("a command is missing; allowed: {}", fmt::join(below, ", "));
+    if (below.empty()) {
+      return fmt::format("{}: argument '{}' is missing (see `attnvp help {}`)", command.get_name(),
+                         text.substr(0, text.find(' ')), command.get_name());
+    }
+    return "a command is missing" + config::allowed_names("", below, "attnvp help");
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const bool missing = text.find("missing") != std::string::npos;
@@ -113,7 +118,7 @@ void print_help(const CLI::App& app, const std::vector<std::string>& topic) {
     const std::vector<std::string> below = command_names(*at);
     if (std::find(below.begin(), below.end(), name) == below.end()) {
       throw config::ConfigError(
-          fmt::format("command {} is unknown{}", config::in_quotes(name), config::hint(name, below)));
+          fmt::format("command {} is unknown{}", config::in_quotes(name), config::hint(name, below, "attnvp help")));
     }
     at = at->get_subcommand(name);
   }
@@ -163,7 +168,11 @@ int main(int argc, char** argv, const std::vector<AddCommand>& commands) {
   return main_again(argc, argv);
 }
 
+std::vector<char*> arguments() { return command_line; }
+
 int main_again(int argc, char** argv) {
+  command_line.assign(argv, argv + argc);
+  command_line.push_back(nullptr);
   try {
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {

@@ -14,7 +14,7 @@ int sc_main(int argc, char** argv) {
                   add_run,      add_compare, add_list,   add_describe,    add_search,    add_reproduce,
                   add_sweep,    add_merge,   add_pareto, add_sensitivity, add_serve,     add_explain,
                   add_schedule, add_check,   add_stream, add_validate,    add_calibrate, add_new,
-                  add_riscv,    add_report,  add_bench,  add_cache,       add_worker,
+                  add_riscv,    add_profile, add_report, add_bench,       add_cache,     add_worker,
               });
 #endif
 }

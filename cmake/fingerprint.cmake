@@ -1,5 +1,5 @@
 # Writes a header with a hash of sources: cmake -DROOT=... -DFILES="a;b" -DOUTPUT=... -P fingerprint.cmake
-# Results kept in files carry it, so that those of another simulator are not taken for this one's.
+# Stored results carry it, so that results of another version are not used.
 set(all "")
 foreach(file IN LISTS FILES)
   file(SHA256 ${ROOT}/${file} hash)

@@ -98,7 +98,7 @@ def on_page_markdown(markdown, page, config, files):
         elif _page_of(path) in _origins:
             target = _page_of(path)
         else:
-            return link[0]  # what is no page, such as a folder
+            return link[0]  # not a page, such as a folder
         return f"{link[1]}{os.path.relpath(target, os.path.dirname(here) or '.')}{link[3] or ''})"
 
     return "\n".join(LINK.sub(rewritten, line) if outside else line for line, outside in _lines(markdown))

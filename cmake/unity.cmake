@@ -1,4 +1,4 @@
-# The sources of a folder are compiled as one: most of the time goes into SystemC's headers.
+# Unity builds by folder, because SystemC's headers take most of the compile time.
 function(attnvp_unity_by_folder)
   if(NOT ATTNVP_UNITY)
     return()

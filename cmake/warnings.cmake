@@ -6,6 +6,6 @@ target_compile_options(attnvp_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(ATTNVP_WERROR)
   target_compile_options(attnvp_warnings INTERFACE -Werror)
 endif()
-# One set of roundings on every machine: no contraction of a*b+c outside the kernels that ask for it.
+# Equal roundings on every host: no contraction of a*b+c outside the kernels that request it.
 target_compile_options(attnvp_warnings INTERFACE -ffp-contract=off)
 target_include_directories(attnvp_warnings INTERFACE ${PROJECT_SOURCE_DIR})

@@ -33,10 +33,12 @@ struct TechnologyConfig {
   static void describe(config::Keys<TechnologyConfig>& key) {
     using namespace config;
     using C = TechnologyConfig;
-    key(choice("tech", {"65nm", "45nm", "32nm", "28nm", "22nm", "20nm", "16nm", "14nm", "12nm", "10nm", "7nm"},
+    key(choice("tech",
+               {"65nm", "45nm", "32nm", "28nm", "22nm", "20nm", "16nm", "14nm", "12nm", "10nm", "7nm", "5nm", "4nm"},
                "technology node of the models of energy and area"),
         &C::tech);
-    key(number("voltage", Unit::kVoltage, 0, 1.3, "of logic and on-chip memories; 0 V: the node's nominal"), &C::volts);
+    key(number("voltage", KeyUnit::kVoltage, 0, 1.3, "of logic and on-chip memories; 0 V: the node's nominal"),
+        &C::volts);
     key(choice("sram_cell", {"itrs-hp", "itrs-lop", "itrs-lstp"},
                "transistors of on-chip memories (CACTI): high performance, low operating power, low standby power"),
         &C::sram_cell);
@@ -46,13 +48,14 @@ struct TechnologyConfig {
     key(choice("gating", {"none", "clock", "power"},
                "engines that have been idle for `gate_after`: left on, without clock, or without clock and leakage"),
         &C::gating);
-    key(number("gate_after", Unit::kCycles, 0, 1e9, "idle cycles after which an engine is switched off"),
+    key(number("gate_after", KeyUnit::kCycles, 0, 1e9, "idle cycles after which an engine is switched off"),
         &C::gate_after);
-    key(number("wake_cycles", Unit::kCycles, 0, 1e6, "for an engine to be switched on again"), &C::wake_cycles);
-    key(number("tdp", Unit::kPower, 0, 1e5,
+    key(number("wake_cycles", KeyUnit::kCycles, 0, 1e6, "for an engine to be switched on again"), &C::wake_cycles);
+    key(number("tdp", KeyUnit::kPower, 0, 1e5,
                "power that the device may draw; 0 W: no limit; reports say when it is exceeded"),
         &C::tdp_watts);
-    key(number("power_window", Unit::kCycles, 1, 1e9, "waveforms and timelines show the mean power of so many cycles"),
+    key(number("power_window", KeyUnit::kCycles, 1, 1e9,
+               "waveforms and timelines show the mean power of so many cycles"),
         &C::power_window);
   }
 };
@@ -124,11 +127,11 @@ struct MachineConfig {
     KeyInfo shown_name = config::text("name", "name shown in reports");
     shown_name.default_note = "the file's name";
     key(shown_name, &C::name);
-    key(number("clock", Unit::kFrequency, 1e6, 100e9, "the platform clock; every cycle count is in its cycles"),
+    key(number("clock", KeyUnit::kFrequency, 1e6, 100e9, "the platform clock; every cycle count is in its cycles"),
         &C::clock_hz);
-    key(number("clusters", Unit::kCount, 1, 1024, "clusters, each with its own L1, DMA and control processor"),
+    key(number("clusters", KeyUnit::kCount, 1, 1024, "clusters, each with its own L1, DMA and control processor"),
         &C::clusters);
-    key(number("cores", Unit::kCount, 1, 64,
+    key(number("cores", KeyUnit::kCount, 1, 64,
                "cores per cluster, each with a MAC engine, a VEC engine and an L0; or a list of them, each with the "
                "keys of "
                "mac, vec and l0 in which it differs"),

@@ -14,9 +14,14 @@ std::vector<std::unique_ptr<KindInfo>>& all() {
   return kinds;
 }
 
-std::size_t order_of(const std::string& place) {
-  const auto found = std::find_if(slots().begin(), slots().end(), [&](const Slot& p) { return place == p.name; });
+std::size_t order_of(std::string_view slot) {
+  const auto found = std::find_if(slots().begin(), slots().end(), [&](const Slot& p) { return slot == p.name; });
   return static_cast<std::size_t>(found - slots().begin());
+}
+
+// By slot and name.
+bool comes_before(const KindInfo* a, const KindInfo* b) {
+  return a->slot == b->slot ? a->name < b->name : order_of(a->slot) < order_of(b->slot);
 }
 
 }  // namespace
@@ -46,48 +51,49 @@ bool add_kind(std::unique_ptr<KindInfo> kind) {
 
 std::vector<const KindInfo*> kinds() {
   std::vector<const KindInfo*> sorted;
+  sorted.reserve(all().size());
   for (const auto& kind : all()) sorted.push_back(kind.get());
-  std::sort(sorted.begin(), sorted.end(), [](const KindInfo* a, const KindInfo* b) {
-    return std::pair(order_of(a->place), a->name) < std::pair(order_of(b->place), b->name);
-  });
+  std::sort(sorted.begin(), sorted.end(), comes_before);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const KindInfo& kind = *sorted[i];
-    if (order_of(kind.place) == slots().size()) {
-      throw std::logic_error(fmt::format("kind '{}' is registered for '{}', which is no place", kind.name, kind.place));
+    if (order_of(kind.slot) == slots().size()) {
+      throw std::logic_error(fmt::format("kind '{}' is registered for '{}', an unknown slot", kind.name, kind.slot));
     }
-    if (i > 0 && sorted[i - 1]->place == kind.place && sorted[i - 1]->name == kind.name) {
-      throw std::logic_error(fmt::format("kind '{}' of {} is registered twice", kind.name, kind.place));
+    if (i > 0 && sorted[i - 1]->slot == kind.slot && sorted[i - 1]->name == kind.name) {
+      throw std::logic_error(fmt::format("kind '{}' of {} is registered twice", kind.name, kind.slot));
     }
   }
   return sorted;
 }
 
-std::vector<const KindInfo*> kinds(const std::string& place) {
-  std::vector<const KindInfo*> here = kinds();
-  here.erase(std::remove_if(here.begin(), here.end(), [&](const KindInfo* k) { return k->place != place; }),
-             here.end());
+std::vector<const KindInfo*> kinds(const std::string& slot) {
+  std::vector<const KindInfo*> here;
+  for (const auto& kind : all()) {
+    if (kind->slot == slot) here.push_back(kind.get());
+  }
+  std::sort(here.begin(), here.end(), comes_before);
   return here;
 }
 
-std::vector<std::string> kind_names(const std::string& place) {
+std::vector<std::string> kind_names(const std::string& slot) {
   std::vector<std::string> names;
-  for (const KindInfo* kind : kinds(place)) names.push_back(kind->name);
+  for (const KindInfo* kind : kinds(slot)) names.push_back(kind->name);
   return names;
 }
 
 std::vector<const KindInfo*> kinds_of(const MachineConfig& machine) {
   std::vector<const KindInfo*> standing;
-  for (const Slot& place : slots()) standing.push_back(&kind_of(place.name, machine));
+  for (const Slot& slot : slots()) standing.push_back(&kind_of(slot.name, machine));
   return standing;
 }
 
-const KindInfo& kind_of(const std::string& place, const MachineConfig& machine) {
-  const std::string& name = slots().at(order_of(place)).kind(machine);
+const KindInfo& kind_of(const std::string& slot, const MachineConfig& machine) {
+  const std::string& name = slots().at(order_of(slot)).kind(machine);
   for (const auto& kind : all()) {
-    if (kind->place == place && kind->name == name) return *kind;
+    if (kind->slot == slot && kind->name == name) return *kind;
   }
   throw std::logic_error(
-      fmt::format("no kind '{}' for {}; there are: {}", name, place, fmt::join(kind_names(place), ", ")));
+      fmt::format("no kind '{}' for {}; there are: {}", name, slot, fmt::join(kind_names(slot), ", ")));
 }
 
 void settle(MachineConfig& machine) {
@@ -105,15 +111,15 @@ std::string kind_problem(const MachineConfig& machine) {
 }
 
 bool applies(const std::string& key, const MachineConfig& machine) {
-  for (const Slot& place : slots()) {
-    const std::string section = place.name + std::string(".");
-    if (key.compare(0, section.size(), section) != 0 || key == section + place.key) continue;
-    const KindInfo& standing = kind_of(place.name, machine);
+  for (const Slot& slot : slots()) {
+    const std::string section = slot.name + std::string(".");
+    if (key.compare(0, section.size(), section) != 0 || key == section + slot.key) continue;
+    const KindInfo& standing = kind_of(slot.name, machine);
     if (standing.name == "none") return false;
     if (key == section + "library") return standing.name == "plugin";
-    for (const KindInfo* kind : kinds(place.name)) {
+    for (const KindInfo* kind : kinds(slot.name)) {
       config::Keys<MachineConfig> keys;
-      if (kind->keys) kind->keys(keys, place.name);
+      if (kind->keys) kind->keys(keys, slot.name);
       const auto& own = keys.all();
       const bool is_own = std::any_of(own.begin(), own.end(), [&key](const auto& k) { return k.path == key; });
       if (is_own) return kind->name == standing.name || kind->name == standing.keys_of;
@@ -148,23 +154,23 @@ void check_energies(const KindInfo& kind, Module& module) {
     if (component == nullptr || counter->action().optional) continue;
     if (std::find(kind.components.begin(), kind.components.end(), component) != kind.components.end()) continue;
     throw std::logic_error(fmt::format("kind '{}' of {}: counter '{}' has energy of '{}', which its registration lacks",
-                                       kind.name, kind.place, counter->name(), component));
+                                       kind.name, kind.slot, counter->name(), component));
   }
 }
 
 void refuse_role(const KindInfo& kind) {
-  throw std::logic_error(fmt::format("kind '{}' is registered for {}, but has another role", kind.name, kind.place));
+  throw std::logic_error(fmt::format("kind '{}' is registered for {}, but has another role", kind.name, kind.slot));
 }
 
-void add_own_keys(config::Keys<MachineConfig>& key, const std::string& place) {
-  for (const KindInfo* kind : kinds(place)) {
-    if (kind->keys) kind->keys(key, place);
+void add_own_keys(config::Keys<MachineConfig>& key, const std::string& slot) {
+  for (const KindInfo* kind : kinds(slot)) {
+    if (kind->keys) kind->keys(key, slot);
   }
 }
 
-config::KeyInfo config::kind(std::string path, const std::string& place, std::string meaning) {
-  for (const KindInfo* kind : kinds(place)) meaning += fmt::format("; {} {}", kind->name, kind->meaning);
-  return choice(std::move(path), kind_names(place), std::move(meaning));
+config::KeyInfo config::kind(std::string path, const std::string& slot, std::string meaning) {
+  for (const KindInfo* kind : kinds(slot)) meaning += fmt::format("; {} {}", kind->name, kind->meaning);
+  return choice(std::move(path), kind_names(slot), std::move(meaning));
 }
 
 }  // namespace attnvp

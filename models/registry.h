@@ -2,7 +2,7 @@
 // kind registers itself in its own source file:
 //
 //   const bool kRegistered = add_kind<Memory>({"dram", "paged", "has rows that are opened", {"attnvp.dram"},
-//       [](const ModuleContext& site) { return std::make_unique<PagedDram>(site.name, site); }});
+//       [](const ModuleContext& at) { return std::make_unique<PagedDram>(at.name, at); }});
 //
 // Validation, documentation, elaboration, reports and sweeps then use the kind without further changes.
 #pragma once
@@ -21,19 +21,19 @@ namespace attnvp {
 
 // Properties of a kind, independent of its role.
 struct KindInfo {
-  KindInfo(std::string in_place, std::string kind_name, std::string kind_meaning, std::vector<std::string> with_energy)
-      : place(std::move(in_place)),
+  KindInfo(std::string in_slot, std::string kind_name, std::string kind_meaning, std::vector<std::string> with_energy)
+      : slot(std::move(in_slot)),
         name(std::move(kind_name)),
         meaning(std::move(kind_meaning)),
         components(std::move(with_energy)) {}
   virtual ~KindInfo() = default;
 
-  std::string place;                    // slot that it fills: "dram"
+  std::string slot;                     // slot that it fills: "dram"
   std::string name;                     // value of the slot's key: "fixed"
   std::string meaning;                  // predicate that follows the name: "is peak bandwidth plus latency"
   std::vector<std::string> components;  // components of the energy table that its counters name
   // Keys of this kind alone, beyond those of the slot (with_keys).
-  std::function<void(config::Keys<MachineConfig>&, const std::string& place)> keys;
+  std::function<void(config::Keys<MachineConfig>&, const std::string& slot)> keys;
   std::string keys_of;  // another kind of the slot whose keys it shares
   // Sets values that follow from the machine's other keys.
   std::function<void(MachineConfig&)> settle;
@@ -44,9 +44,9 @@ struct KindInfo {
 template <class Interface>
 struct Kind : KindInfo {
   using Make = std::function<std::unique_ptr<Interface>(const ModuleContext&)>;
-  Kind(std::string in_place, std::string kind_name, std::string kind_meaning, std::vector<std::string> with_energy,
+  Kind(std::string in_slot, std::string kind_name, std::string kind_meaning, std::vector<std::string> with_energy,
        Make factory)
-      : KindInfo(std::move(in_place), std::move(kind_name), std::move(kind_meaning), std::move(with_energy)),
+      : KindInfo(std::move(in_slot), std::move(kind_name), std::move(kind_meaning), std::move(with_energy)),
         make(std::move(factory)) {}
   Kind with_problem(std::function<std::string(const MachineConfig&)> why) && {
     problem = std::move(why);
@@ -76,11 +76,11 @@ struct Kind : KindInfo {
 // Registered kinds, by slot in the order of the module tree, then by name. Throws std::logic_error for an unknown slot
 // and for two kinds of one name in a slot.
 std::vector<const KindInfo*> kinds();
-std::vector<const KindInfo*> kinds(const std::string& place);
-std::vector<std::string> kind_names(const std::string& place);
+std::vector<const KindInfo*> kinds(const std::string& slot);
+std::vector<std::string> kind_names(const std::string& slot);
 // Kinds that a machine uses, for all slots or one. Throws std::logic_error for an unregistered kind.
 std::vector<const KindInfo*> kinds_of(const MachineConfig& machine);
-const KindInfo& kind_of(const std::string& place, const MachineConfig& machine);
+const KindInfo& kind_of(const std::string& slot, const MachineConfig& machine);
 // Calls KindInfo::settle of every kind of the machine.
 void settle(MachineConfig& machine);
 // First reason why a kind cannot fill its slot; empty if there is none.
@@ -105,11 +105,11 @@ void check_energies(const KindInfo& kind, Module& module);
 
 // Builds the module of the kind that the machine names for the slot.
 template <class Interface>
-std::unique_ptr<Interface> make(const ModuleContext& site) {
-  const KindInfo& found = kind_of(site.place, site.machine);
+std::unique_ptr<Interface> make(const ModuleContext& module_context) {
+  const KindInfo& found = kind_of(module_context.slot, module_context.machine);
   const auto* kind = dynamic_cast<const Kind<Interface>*>(&found);
   if (kind == nullptr) refuse_role(found);
-  std::unique_ptr<Interface> module = kind->make(site);
+  std::unique_ptr<Interface> module = kind->make(module_context);
   check_energies(*kind, *module);
   return module;
 }

@@ -40,8 +40,8 @@ class AddressMap;
 using Firmware = std::function<void(hal::Cpu&, std::uint32_t cluster)>;
 
 struct ModuleContext {
-  const char* place;  // "dram"
-  const char* name;   // in the module tree
+  const char* slot;  // "dram"
+  const char* name;  // in the module tree
   Context& context;
   const MachineConfig& machine;
   std::uint64_t base = 0;              // first address of a memory or of the registers

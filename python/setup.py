@@ -1,5 +1,5 @@
-"""A wheel holds the program that was built (./vp build, or the one that ATTNVP_PROGRAM names) and its configurations, in the
-places of an installation. It runs where that program's shared libraries are."""
+"""A wheel holds a built program (./vp build, or the one that ATTNVP_PROGRAM names) and its configurations, with the paths of
+an installation. It needs that program's shared libraries."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Accelergy's tables out of a machine and back into a model: the same energies and areas; and action counts times the
-# table are what the run reports.
+# Export of a machine's tables for Accelergy and import into a model: energies and areas are equal. Action counts times
+# the table equal the run's energies.
 #   accelergy_test.sh ATTNVP SOURCE_DIR
 . "${BASH_SOURCE%/*}/folder.sh" "$1" "$2"
 
@@ -10,7 +10,7 @@ cat >model.yaml <<'END'
 MODEL:
   version: 1
   base: edge-16nm
-  figures:    # of no use: every energy is in the table
+  figures:    # unused: every energy is in the table
     - {name: fp32_add, pj: 100, nm: 16, provenance: assumed, source: a mistake}
   ert: ERT.yaml
   art: ART.yaml
@@ -40,7 +40,7 @@ total = sum(n * energies[c][a] for c, actions in counts.items() for a, n in acti
 assert math.isclose(total, own["energy_pj"]["total"], rel_tol=1e-9), (total, own["energy_pj"]["total"])
 END
 
-# On a machine of another clock leakage is the same power.
+# Leakage power is independent of the clock.
 "$attnvp" run "${machine[@]}" --set clock=1GHz --set energy=model.yaml --net H=2,N=64,E=32 --json slow.json >/dev/null || failed 'run at 1 GHz'
 jq -e -s 'map(.power_w.leakage) | .[0] / .[1] - 1 | fabs < 1e-6' own.json slow.json >/dev/null || failed 'leakage depends on the clock'
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Jobs side by side on the command line, and how evenly work was dealt:
+# Concurrent jobs on the command line, and the report of the distribution of work:
 #   beside_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
@@ -7,7 +7,7 @@
 here=(run --hw cluster3 --net 'H=2,N=48,E=16')
 other='net=H=3,N=40,E=16 dataflow=flat clusters=2'
 
-# Both are done and golden, in any mode and order, and add up.
+# Both jobs pass the golden check in every mode and order, and their counters add up.
 for data in full full2 timing; do
   done_well "${here[@]}" --dataflow lean --clusters 0-1 --beside "$other" --data "${data%2}" --json -
   cp "$log/stdout" "$in/$data.json"
@@ -29,7 +29,7 @@ done_well "${here[@]}" --dataflow auto --clusters 0 --beside 'net=H=1,N=48,E=16 
 done_well "${here[@]}" --clusters 1 --json "$in/file.json"
 holds '.jobs | length == 1 and all(.slowdown == 1)' "$in/file.json"
 
-# One sentence for what cannot be.
+# Refused combinations.
 wrong "two jobs want cluster 1: clusters 0-1 and 1; each has its own" "${here[@]}" --clusters 0-1 --beside 'net=vit-b-16 clusters=1'
 wrong 'clusters 3: cluster3 has clusters 0 to 2' "${here[@]}" --clusters 0 --beside 'net=vit-b-16 clusters=3'
 wrong 'clusters 1: edge has one cluster, 0' run --clusters 1
@@ -55,7 +55,7 @@ for option in '--vcd w.vcd' '--timeline t.json' '--out o.npy' '--q q.npy' --chec
 done
 wrong "not a run's JSON" report "$in/full.json"
 
-# How work was dealt: where there is more than one to deal it to.
+# Distribution of work; reported with more than one core.
 done_well "${here[@]}" --json -
 holds '.imbalance | has("cores") and (.clusters.macs.each | length == 3)' "$log/stdout"
 holds '. as $r | [.counters[] | .macs // 0] | add == ($r.imbalance.clusters.macs.each | add)' "$log/stdout"

@@ -9,7 +9,7 @@ folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
 copy=$folder/tree
 new=$copy/build/copy/cli/attnvp
-numbers='del(.simulation, .machine_hash)' # of a run's JSON: what both programs have
+numbers='del(.simulation, .machine_hash)' # part of a run's JSON that must be equal in both programs
 
 failures=0
 failed() {
@@ -22,8 +22,8 @@ same() { [[ $2 == "$3" ]] || failed "$1: found '$3', not '$2'"; }
 mkdir "$copy"
 tar -C "$source" --exclude=./build --exclude=./.git --exclude=./tests -cf - . | tar -C "$copy" -xf - || exit 1
 
-# build_copy TARGET ARG...: ARGs go to cmake. Two folders deep, as the presets' are: what the compiler cache holds of the
-# other tree fits.
+# build_copy TARGET ARG...: ARGs go to cmake. The build folder is two levels deep, as those of the presets are, so that
+# objects in the compiler cache are found.
 build_copy() {
   local target=$1
   shift

@@ -3,11 +3,11 @@
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 
-# Files that are not there, or not what they should be.
+# Missing files and files of another format.
 wrong "'nowhere' is not in .*edge" run --hw nowhere
 wrong "'edgy' is not in .*did you mean 'edge'" run --hw edgy
 wrong 'nowhere.yaml: no such file' run --hw ./nowhere.yaml
-wrong "'nowhere' is not in .*bert-base" run --net nowhere
+wrong "'nowhere' is not in .*attnvp list networks" run --net nowhere
 wrong 'nowhere.yaml: no such file' run --net ./nowhere.yaml
 wrong "'nowhere' is not in .*overwrite" run --tiling nowhere
 for option in --q --k --v; do
@@ -63,7 +63,7 @@ wrong 'need [0-9]+ bytes of DRAM' run --data timing --net H=1024,N=65536,E=128
 
 # Dataflows, tilings, options.
 wrong "dataflow 'maz' is unknown; did you mean 'mas'\\?$" run --dataflow maz
-wrong "dataflow 'nothing' is unknown; allowed: .*mas" compare --dataflow nothing
+wrong "dataflow 'nothing' is unknown; allowed: .*all: attnvp list dataflows" compare --dataflow nothing
 wrong "'softpipe' has no options" run --dataflow softpipe:speed=9
 wrong "option 'prefetsh' is unknown; did you mean 'prefetch'" run --dataflow flat:prefetsh=on
 wrong "found 'perhaps'; allowed are on, off" run --dataflow flat:prefetch=perhaps
@@ -74,13 +74,13 @@ wrong "key 'nq': found '0'" run --tiling nq=0
 wrong "key 'nq': .*whole number" run --tiling nq=1.5
 wrong "key 'kv': found '9'" run --tiling kv=9
 wrong "option '--jsno' is unknown; did you mean '--json'" run --jsno x.json
-wrong "option '--frobnicate' is unknown; allowed: .*--hw" run --frobnicate=1
+wrong "option '--frobnicate' is unknown; allowed: --.*all: attnvp help run." run --frobnicate=1
 wrong "option '--frobnicate' is unknown" --frobnicate
 wrong "option '--first' is unknown" run --first --second
 wrong "'nowhere' is not in .*hardware" run --hw nowhere --net nowhere
 wrong "command 'comparee' is unknown; did you mean 'compare'" comparee
-wrong "command 'frobnicate' is unknown; allowed: run, compare" frobnicate
-wrong 'a command is missing; allowed: run, compare'
+wrong "command 'frobnicate' is unknown; allowed: .*all: attnvp help" frobnicate
+wrong 'a command is missing; allowed: run, compare, .*attnvp help'
 wrong "argument 'extra' is unexpected" run extra
 wrong '--hw needs a value' run --hw
 wrong '--net is given more than once' run --net xlm --net xlm
@@ -92,14 +92,14 @@ wrong "found 'things'; allowed: hardware" list things
 wrong "'nowhere' is not in .*hardware" bench --hw nowhere
 wrong '--seconds: ' bench --seconds 0
 wrong "--against: 'nowhere' is not a program that can be run" bench --against nowhere
-wrong 'describe needs an argument' describe
-wrong "'edgee' is no machine, .* did you mean 'edge'" describe edgee
-wrong "'mac.row' is no machine, .* or key; did you mean 'mac.rows'" describe mac.row
+wrong "describe: argument 'what' is missing" describe
+wrong "'edgee' is unknown; did you mean 'edge'" describe edgee
+wrong "'mac.row' is unknown; did you mean 'mac.rows'" describe mac.row
 wrong "is for machines, which 'mac.rows' is not" describe mac.rows --set cores=2
 wrong "is for machines, which 'mas' is not" describe mas --set cores=2
 wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
 
-# Models' config.json files.
+# Hugging Face config.json.
 mkdir "$in/llama" "$in/gemma"
 printf '{"model_type": "llama", "num_attention_heads": 8, "hidden_size": 512, "x": Infinity}' >"$in/llama/config.json"
 printf '{"model_type": "gemma3_text", "num_hidden_layers": 7}' >"$in/gemma/config.json"
@@ -114,7 +114,7 @@ done_well describe "$in/own.yaml,batch=2"
 done_well describe gemm:64x64x64
 wrong "gemma/config.json: key 'sliding_window': 6 layers are sliding_attention" describe "hf:$in/gemma"
 wrong "gemma/config.json: key 'sliding_window': 6 layers are sliding_attention" run --net "hf:$in/gemma"
-wrong "gemma/config.json: scope=model: key 'sliding_window': .* allowed are scope=attention and scope=layer" \
+wrong "gemma/config.json: layer_type: scope=model runs all layers; allowed is none" \
   run --net "hf:$in/gemma,layer_type=full_attention,scope=model"
 wrong "is for machines, which 'hf:.*llama' is not" describe "hf:$in/llama" --set cores=2
 
@@ -123,7 +123,7 @@ for option in --out --q --k --v; do wrong "$option needs --data full" run --data
 # Traces.
 wrong '--trace-scope needs --vcd, --timeline or --instruction-trace' run "${small[@]}" --trace-scope mac
 wrong '--trace-to needs --vcd, --timeline or --instruction-trace' run "${small[@]}" --trace-to 5
-wrong "--trace-scope: 'core7' is no module of this machine; did you mean 'core" run "${small[@]}" --vcd r.vcd --trace-scope core7
+wrong "--trace-scope: 'core7' is not a module of this machine; did you mean 'core" run "${small[@]}" --vcd r.vcd --trace-scope core7
 wrong '--trace-from is cycle 9, --trace-to cycle 5' run "${small[@]}" --vcd r.vcd --trace-from 9 --trace-to 5
 wrong "--trace-from: found '5 MiB'.* allowed units: ps, ns.*without a unit is cycles" run "${small[@]}" --vcd r.vcd --trace-from '5 MiB'
 
@@ -133,7 +133,7 @@ wrong "graph.yaml:3: node 'o': key 'op': operation 'outptu' is unknown; did you 
 wrong "graph.yaml:3: node 'o'" describe "$in/graph.yaml"
 wrong "'naiv' is not in .*did you mean 'naive'" stream naiv
 wrong 'nowhere.yaml: no such file' stream ./nowhere.yaml
-wrong 'stream needs an argument' stream
+wrong "stream: argument 'graph' is missing" stream
 for n in 0 -1 x 1.5 1048577; do wrong "--n: found '$n'; allowed is 1 to 1048576" stream naive "--n=$n"; done
 wrong "--d: found '4097'; allowed is 1 to 4096" stream naive --d 4097
 wrong "channel 'log' is unknown; did you mean 'long'" stream naive --depth log=4
@@ -171,22 +171,22 @@ for option in --q --k --v; do
   wrong 'is not a .npy file' run "${small[@]}" "$option" "$in/text.npy"
 done
 
-# Scores beyond FP16: every row is NaN where double precision has numbers, which is no pass anywhere.
+# Scores beyond FP16: every row is NaN where double precision is finite. The golden check fails.
 { head -c 128 "$in/zero.npy" && head -c 3072 /dev/zero | tr '\0' _; } >"$in/large.npy"  # 471.75
 overflow='golden check failed: 1536 elements beyond tolerance, scores overflow FP16 in 96 of 96 rows'
 run run "${small[@]}" --q "$in/large.npy" --k "$in/large.npy" --json -
 [[ $status -eq 1 ]] && grep -q "^attnvp: .*$overflow" "$log/stderr" || failed "$status: $(<"$log/stderr")"
 holds '.golden.passed == false and (.golden.failure | test("scores overflow FP16 in 96 of 96 rows"))' "$log/stdout"
 
-# More than DRAM holds: of all layers, of one, of attention.
+# Tensors that exceed DRAM: of all layers, of one layer, of attention.
 held='DRAM \([0-9]+ of weights, [0-9]+ of K and V, [0-9]+ of one operation.s activations\), dram.size is 1073741824 bytes'
 for dataflow in mas auto; do
-  wrong "the tensors of 32 layers need at least 14[0-9]{9} bytes of $held" \
+  wrong "the tensors of 32 layers need at least 16[0-9]{9} bytes of $held" \
     run --net llama3.1-8b,scope=model --set 'dram.size=1 GiB' --dataflow $dataflow --data timing
 done
 wrong "the layer.s tensors need at least [0-9]+ bytes of $held" \
   run --net llama3.1-8b,phase=decode,batch=64,cache=8192,scope=layer --set 'dram.size=1 GiB' --data timing
-# A machine's keys: those of modules that it has, or that were set.
+# Keys of a machine: only those of its modules, and those that were set.
 done_well describe edge
 grep -q '^  tRCDRD:\|^  library:\|^  mesh_columns:' "$log/stdout" && failed 'describe edge shows keys of other modules'
 done_well describe edge --set interconnect.kind=mesh --set dram.tRCDRD=30
@@ -194,18 +194,69 @@ grep -q '^  mesh_columns: 0 ' "$log/stdout" && grep -q '^  tRCDRD: 30 ' "$log/st
 done_well describe edge --all
 grep -q '^  tRCDRD: 29 ' "$log/stdout" || failed 'describe --all leaves something out'
 wrong "is for machines, which 'mas' is not" describe mas --all
-# Options are for the kinds of jobs that they are declared for.
+# Options are accepted only for the kinds of jobs that they are declared for.
 for option in '--q q.npy' '--out o.npy' '--vcd w.vcd' '--timeline t.json' '--trace-from 3' '--trace-scope dram' '--profile p.txt' '--instruction-trace i.txt' \
-  '--gdb 0' --gdb-wait --check '--jitter 3' '--action-counts c.yaml' --energy-range; do
+  '--gdb 0' --gdb-wait --check '--jitter 3' '--action-counts c.yaml'; do
   read -ra words <<<"$option"
   wrong "${words[0]} is for a single operation" run --net H=2,N=48,E=16,hidden=32,ffn=64,scope=layer "${words[@]}"
 done
+layer=(--net "H=2,N=48,E=16,hidden=32,ffn=64,scope=layer" --data timing --no-cache)
+done_well run "${layer[@]}" --energy-range
+for line in '^power  ' '^area  ' '^DRAM need ' '^energy  *low  *spent  *high' 'at most [0-9.]+x'; do
+  grep -qE -- "$line" "$log/stdout" || failed "a layer's report has no line $line"
+done
+done_well compare "${layer[@]}" --dataflow mas,flat --json compare.json
+jq -e 'length == 2 and all(.[]; .cycles > 0 and .energy_pj.total > 0 and .power_w.total > 0)' compare.json >/dev/null ||
+  failed 'compare has no layers'
+done_well run "${layer[@]}" --dataflow flat --json run.json
+jq -e --slurpfile all compare.json '.cycles == ($all[0][] | select(.dataflow == "flat") | .cycles)' run.json >/dev/null ||
+  failed 'compare has other cycles than run'
+rm compare.json run.json
+shape=H=2,E=16,hidden=32,ffn=64,gated=1,rotary=1,causal=1,vocabulary=50
+done_well profile --net "$shape,experts=4,experts_per_token=2" --csv tables --max-tokens 32 --max-cache 64 --max-batch 2
+python3 - "$PWD/tables" <<'END' || failed 'the tables of profile are not as documented'
+import csv, sys
+from pathlib import Path
+
+def rows(name, columns):
+    with open(Path(sys.argv[1]) / name, newline="") as file:
+        table = csv.DictReader(file)
+        assert table.fieldnames == columns, (name, table.fieldnames)
+        return list(table)
+
+dense = rows("llmservingsim/tp1/dense.csv", ["layer", "tokens", "time_us"])
+assert {r["layer"] for r in dense} == {"embedding", "layernorm", "qkv_proj", "rotary_emb", "o_proj", "final_layernorm"}
+assert [r["tokens"] for r in dense if r["layer"] == "qkv_proj"] == ["1", "2", "4", "8", "16", "32"]
+head = rows("llmservingsim/tp1/per_sequence.csv", ["layer", "sequences", "time_us"])
+assert [(r["layer"], r["sequences"]) for r in head] == [("lm_head", "1"), ("lm_head", "2")]
+attention = rows("llmservingsim/tp1/attention.csv",
+                 ["layer", "prefill_chunk", "prefill_key", "n_decode", "kv_decode", "decode_q_len", "time_us"])
+time = {(r["prefill_chunk"], r["prefill_key"], r["n_decode"], r["kv_decode"]): float(r["time_us"]) for r in attention}
+assert abs(time["32", "80", "2", "64"] - time["32", "80", "0", "0"] - time["0", "0", "2", "64"]) < 0.01
+moe = rows("llmservingsim/tp1/moe.csv", ["ep", "tokens", "activated_experts", "time_us"])
+assert (moe[0]["activated_experts"], moe[-1]["activated_experts"]) == ("2", "4")
+statistics = lambda names: [f"time_stats.{n}.{s}" for n in names for s in ("min", "max", "mean", "median", "std")]
+steps = rows("vidur/mlp.csv", statistics(["emb", "input_layernorm", "attn_pre_proj", "attn_rope", "attn_post_proj",
+             "post_attention_layernorm", "mlp_up_proj", "mlp_act", "mlp_down_proj", "add"]) +
+             ["n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp", "num_tokens",
+              "num_tensor_parallel_workers"])
+qkv = {r["tokens"]: float(r["time_us"]) for r in dense if r["layer"] == "qkv_proj"}
+for r in steps:
+    assert abs(1000 * float(r["time_stats.attn_pre_proj.median"]) - qkv[r["num_tokens"]]) < 0.01
+shots = rows("vidur/attention.csv", statistics(["attn_input_reshape", "attn_kv_cache_save", "attn_prefill",
+             "attn_decode", "attn_output_reshape"]) +
+             ["n_embd", "n_q_head", "n_kv_head", "block_size", "num_tensor_parallel_workers", "max_model_len",
+              "batch_size", "prefill_chunk_size", "kv_cache_size", "is_prefill", "attention_backend"])
+assert all(float(r["time_stats.attn_prefill.mean"]) > 0 for r in shots if r["is_prefill"] == "True")
+END
+rm -r tables
+wrong 'latent attention has no columns in these tables' profile --net deepseek-v3 --csv tables
 wrong '--k is for attention' run --net gemm:16x16x16 --k k.npy
 printf "new_tokens,cached_tokens\n16,16\n" >"$in/requests.csv"
 wrong "--v does not go with --requests" run --net H=2,N=48,E=16 --requests "$in/requests.csv" --v v.npy
 wrong 'the tensors need [0-9]+ bytes of DRAM, dram.size is 1048576 bytes' run --net H=1,N=4096,E=128 --set 'dram.size=1 MiB'
 
-# The simulated machine: files asked for are not written either.
+# Failures of the simulated machine: no output file is written.
 outputs=(--json r.json --vcd r.vcd --timeline t.json --out o.npy)
 machine 'L1 is too small: .* at least [0-9]+ bytes, l1.size is 102400 bytes' \
   run --net 'H=1,N=65536,E=16' --set 'l1.size=100 KiB' "${outputs[@]}"
@@ -216,7 +267,7 @@ machine 'L0 is too small: .* at least [0-9]+ bytes, l0.size is 64 bytes' \
 machine 'L0 is too small' compare "${small[@]}" --set 'l0.size=64 B' --json r.json
 wrong 'tiling nq=4096 is larger than the layer; allowed is at most 512' run --tiling nq=4096 "${outputs[@]}"
 
-# Narrow lines: text is wrapped, columns go on below, nothing is lost; files are as they were.
+# Narrow terminals: text is wrapped and further columns follow below. Files are unchanged.
 narrow() { # WIDTH ARG...
   local width=$1
   shift

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Links of the pages lead somewhere: files exist, and anchors are headings, as GitHub and as mkdocs spell them. Every page
-# of docs/ is in the map, docs/index.md. Where mkdocs is installed, the site is built, without a warning.
+# Links of the pages: files exist, and anchors are headings, as spelled by GitHub and by mkdocs. docs/index.md lists every
+# page of docs/. If mkdocs is installed, the site is built without warnings.
 #   docs_test.sh ATTNVP SOURCE_DIR
 cd -- "$2" || exit 2
 python3 - <<'END'

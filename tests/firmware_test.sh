@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Firmware out of tree, as somebody new meets it: made, built, described, run, profiled, debugged; and its mistakes.
+# Firmware out of tree: created, built, described, run, profiled and debugged; and its mistakes.
 #   firmware_test.sh ATTNVP SOURCE_DIR [HALTS]    HALTS: how often the debugger halts a run at random, 60 by default
 . "$(dirname -- "$0")/harness.sh" "$1" "$2"
 halts=${3:-60}
@@ -20,7 +20,7 @@ if ! command -v $gcc >/dev/null; then
   exit 77
 fi
 
-# Projects share the objects of the runtime where there is a compiler cache.
+# With a compiler cache, projects share the objects of the runtime.
 cache=()
 command -v ccache >/dev/null && cache=("CC=ccache $gcc")
 build() { # FOLDER
@@ -45,7 +45,7 @@ wrong "dataflow 'flat' is unknown" run --firmware "$elf" --net $net --dataflow f
 done_well schedule --firmware "$elf" --net $net
 grep -q 'cluster 0\|mac' "$log/stdout" || failed 'no commands'
 
-# Beside it, compare runs the shipped firmware's dataflows on the same processors; of a name that both have, the file's.
+# `compare` also runs the shipped firmware's dataflows on the same processors. Of equal names, the file's is used.
 done_well compare --firmware "$elf" --net $net --dataflow mas,mine --json -
 mv "$log/stdout" "$in/compared.json"
 holds '[.[].dataflow] | sort == ["mas", "mine"]' "$in/compared.json"
@@ -68,7 +68,7 @@ jq '.[] | select(.dataflow == "mas") | .cycles' "$log/stdout" >"$in/cycles"
 [[ $("$attnvp" run --firmware "$in/mas/mas.elf" --net $net --dataflow mas --json - | jq .cycles) == "$(<"$in/cycles")" ]] ||
   failed 'mas is not that of the file'
 
-# What looks at firmware changes nothing, and tells the same every time.
+# Observation of firmware does not change results and is deterministic.
 for n in 1 2; do
   "$attnvp" run --firmware "$elf" --net $net --json "$in/watched.json" --profile "$in/p$n.folded" \
     --instruction-trace "$in/i$n.log" --trace-to 5000 >/dev/null 2>"$log/stderr" || failed "$(<"$log/stderr")"
@@ -99,7 +99,7 @@ broken 'illegal instruction.*dataflow.cpp' 'asm volatile(".word 0");'
 broken 'gave up with code 5' '*reinterpret_cast<volatile int*>(0x70000004) = 5;'
 broken 'stack overflow' 'asm volatile("1: addi sp, sp, -1024; sw zero, 0(sp); j 1b");'
 
-# Where the push unit could not do an access, it is named, not the access that suffered by it.
+# A failed access of the push unit is named, not the later access that reports it.
 device() { echo "*reinterpret_cast<volatile unsigned*>(0x700000$1) = $2;"; }
 broken 'its push unit could not put the descriptor at 0x1234 into the queue at 0x10010000, as it is not in data memory' \
   "$(device 14 0x10010000) $(device 18 0x1234) rt.vec(0, fence());"
@@ -110,7 +110,7 @@ broken 'its push unit could not fetch 64 bytes at 0x20000000 into data memory at
 broken 'its push unit could not play the command list of 64 bytes at 0x8000000, as ' \
   "$(device 28 0x8000000) $(device 2c 0) $(device 30 64)"
 
-# Programs that do not end.
+# Programs without an end.
 cp -r "$in/mine" "$in/endless"
 sed -i 's|  attention.finish();.*|  while (true) rt.vec(0, fence());|' "$in/endless/dataflow.cpp"
 build "$in/endless"
@@ -119,7 +119,7 @@ for command in run check 'run --data timing --check'; do
     --firmware "$in/endless/mine.elf" --net H=1,N=32,E=16
 done
 
-# What it prints does nothing to a terminal.
+# Control characters in its output do not reach the terminal.
 cp -r "$in/mine" "$in/printing"
 sed -i "s|  attention.finish();.*|  attention.finish(); $(device 00 0x1b) $(device 00 0x41) $(device 00 10)|" \
   "$in/printing/dataflow.cpp"
@@ -128,7 +128,7 @@ run run --firmware "$in/printing/mine.elf" --net H=1,N=32,E=16
 [[ $status -eq 0 ]] || failed "exit status $status: $(<"$log/stderr")"
 grep -qE '^\[cycle [0-9]+\] attnvp\.cluster0\.cpu: \\x1bA$' "$log/stderr" || failed "not escaped: $(<"$log/stderr")"
 
-# The checker names its lines, too.
+# The checker names source lines.
 cp -r "$in/mine" "$in/careless"
 sed -i "s|  attention.finish();.*||" "$in/careless/dataflow.cpp"
 build "$in/careless"
@@ -140,7 +140,7 @@ for command in check 'run --check --data timing'; do
     "$log/stdout"
 done
 
-# Asleep until an engine has given a token, and until a time: interrupts end wfi.
+# wfi ends by the interrupt of an event and by the timer interrupt.
 cp -r "$in/mine" "$in/asleep"
 sed -i 's|  attention.finish();.*|  attention.finish();\n'\
 '  const Events done = rt.events(1);\n'\
@@ -158,7 +158,7 @@ mv "$log/stdout" "$in/asleep.json"
 slept=$(($(jq .cycles "$in/asleep.json") - $(jq .cycles "$in/plain.json")))
 [[ $slept -gt 187500 && $slept -lt 200000 ]] || failed "slept $slept cycles, not a little more than 187,500 (50,000 at 1 GHz)"
 
-# The debugger's stub by bare packets: what is bad changes nothing, and the run is the one that nobody looks at.
+# Debugger stub with single packets: invalid packets change nothing, and the run equals one without debugger.
 timeout 200 "$attnvp" run --firmware "$elf" --net $net --json "$in/packets.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
 process=$!
 for _ in {1..600}; do
@@ -174,7 +174,7 @@ wait $process || failed "the run: $(<"$log/stderr")"
 
 # The debugger.
 if command -v gdb-multiarch >/dev/null; then
-  session() { # ELF [OPTION...]; stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
+  session() { # ELF [OPTION...]; stdin: lines for gdb; its output goes to $log/gdb, the run's JSON to $in/debugged.json
     rm -f "$log/stderr" "$in/debugged.json"
     timeout 500 "$attnvp" run --firmware "$@" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
     local process=$!
@@ -191,7 +191,7 @@ if command -v gdb-multiarch >/dev/null; then
     checks=$((checks + 1))
     command="gdb: $(tail -n +4 "$in/script.gdb" | tr '\n' ';')"
   }
-  debugged() { # a session that leaves the run as it is without
+  debugged() { # a session that does not change the run
     session "$elf"
     [[ $(jq .cycles "$in/debugged.json" 2>/dev/null) == $(jq .cycles "$in/plain.json") ]] || failed "other cycles: $(tail -3 "$log/gdb")"
   }
@@ -215,7 +215,7 @@ if command -v gdb-multiarch >/dev/null; then
   printf '%s\n' 'hbreak main' continue 'stepi 1000' 'print $pc' 'set $t3 = 5' 'print $t3' 'tbreak Runtime::finish' \
     continue detach | debugged
   says '= 5$'
-  # Halting where it pleases leaves everything as it is.
+  # Halts at random times do not change the run.
   { RANDOM=1 # here: a subshell seeds its own
     for ((n = 0; n < halts; ++n)); do
       case $((RANDOM % 6)) in
@@ -229,7 +229,7 @@ if command -v gdb-multiarch >/dev/null; then
     printf '%s\n' delete continue; } | debugged
   says 'exited normally'
 
-  # A deadlock: gdb gets control, shows where the hart waits and for what.
+  # Deadlock: gdb gets control and shows where the hart waits, and for which event.
   cp -r "$in/mine" "$in/stuck"
   sed -i 's|  attention.finish();.*|  rt.wait(rt.events(1));|' "$in/stuck/dataflow.cpp"
   build "$in/stuck"

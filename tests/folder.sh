@@ -1,5 +1,5 @@
-# Sourced by tests in bash, as `. folder.sh ATTNVP SOURCE_DIR`: the program, the tree, an empty working folder that goes at
-# the end, and how failures are counted.
+# Sourced by tests in bash, as `. folder.sh ATTNVP SOURCE_DIR`: the program, the tree, an empty working folder that is
+# removed at the end, and the count of failures.
 set -uo pipefail
 
 attnvp=$(realpath -- "$1")

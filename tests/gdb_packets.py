@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The debugger's stub by bare packets, bad ones among them: gdb_packets.py PORT. The machine waits for a debugger."""
+"""Valid and invalid packets to the debugger stub: gdb_packets.py PORT. The machine waits for a debugger."""
 
 import re
 import select

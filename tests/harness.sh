@@ -1,6 +1,6 @@
 # Sourced by the command line's tests, as `. harness.sh ATTNVP SOURCE_DIR`: an empty working folder, and checks of one
-# command each. Mistakes have the right exit status, one line on stderr that starts with "attnvp: ", nothing on stdout, no
-# file left.
+# command each. A mistake gives its exit status and one line on stderr that starts with "attnvp: ". It leaves stdout
+# empty and writes no file.
 set -uo pipefail
 
 attnvp=$(realpath -- "$1")
@@ -52,7 +52,7 @@ done_well() { # ARG...
 }
 same() { cmp -s -- "$1" "$2" || failed "$1 and $2 differ"; }
 holds() { jq -e "$1" "$2" >"$log/jq" 2>&1 || failed "not so in $2: $1: $(head -3 "$log/jq")"; }
-all_hold() { # FILE FILTER...: as holds for each filter, by one process where none fails
+all_hold() { # FILE FILTER...: as `holds` for each filter; one process if none fails
   local file=$1 filter joined=true
   shift
   for filter; do joined+=" and ($filter)"; done
@@ -63,7 +63,7 @@ all_hold() { # FILE FILTER...: as holds for each filter, by one process where no
 
 small=(--net 'H=2,N=48,E=16')
 
-# npy FILE TYPE SHAPE BYTES: version 1.0 with so many zero bytes of data
+# npy FILE TYPE SHAPE BYTES: version 1.0 with BYTES zero bytes of data
 npy() {
   local header="{'descr': '$2', 'fortran_order': False, 'shape': ($3), }"
   local length=117  # 10 bytes before it and a newline after it: 128

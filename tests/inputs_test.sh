@@ -1,10 +1,10 @@
 #!/bin/bash
-# Inputs that nobody means well with: one printable sentence, in little time and memory:
+# Hostile inputs: each is refused with one printable sentence, in limited time and memory:
 #   inputs_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 
-# Whatever is refused here has one line of UTF-8 without control characters, and not a long one.
+# Each refusal is one short line of UTF-8 without control characters.
 hostile() { # PATTERN ARG...
   wrong "$@"
   [[ $(wc -c <"$log/stderr") -lt 4000 ]] || failed "a message of $(wc -c <"$log/stderr") bytes"
@@ -14,7 +14,7 @@ hostile() { # PATTERN ARG...
 repeated() { yes -- "$1" | head -n "$2" | tr -d '\n'; }  # TEXT TIMES
 sweep_with() { printf 'network: H=1,N=16,E=16\nconstraints: ["%s"]\n' "$1" >"$in/sweep.yaml"; }
 
-# What is no file of its own: a folder, a pipe that nobody writes to, a device.
+# Inputs that are not regular files: a folder, a pipe without writer, a device.
 mkdir "$in/a-folder" && mkfifo "$in/a-pipe"
 for path in "$in/a-folder" "$in/a-pipe" /dev/zero; do
   for words in "riscv $path" "run --firmware $path" "check --firmware $path" "schedule --firmware $path" \
@@ -29,7 +29,7 @@ done
 mkfifo "$in/config.json"
 hostile 'not a regular file' run --net "hf:$in/config.json"
 
-# Expressions: long ones and deep ones.
+# Long and deeply nested expressions.
 sweep_with "1$(repeated ' + 1' 80000) > 0"
 done_well sweep "$in/sweep.yaml" --dry-run
 sweep_with "1$(repeated ' + 1' 120000) > 0"
@@ -49,7 +49,7 @@ hostile 'is nested too deeply' pareto "$in/two.db" -x "$(repeated 'floor(' 5000)
 hostile 'nested too deeply' stream naive --depth "long=$(repeated '(' 5000)N"
 hostile "'64-N', which is 0 for N=64" stream naive --depth long=64-N
 
-# Deep JSON, and what is none.
+# Deeply nested JSON and invalid JSON.
 { repeated '[' 100000 && repeated ']' 100000; } >"$in/deep.json"
 hostile 'deep.json: is nested 100000 levels deep; allowed are 100' report "$in/deep.json"
 printf '{"schema": 1, "cycles": 1e999}' >"$in/range.json"
@@ -63,7 +63,7 @@ printf 'base: edge\n' >"$in/c0.yaml"
 hostile "key 'base': .* files stand on one another; allowed are 32" describe "$in/c200.yaml"
 done_well describe "$in/c20.yaml"
 
-# Names that are no UTF-8 or would move the cursor: in files, of files, on the command line.
+# Names that are not UTF-8 or contain control characters: in files, of files, on the command line.
 printf 'base: edge\nname: "a\xff"\n' >"$in/bytes.yaml"
 hostile 'bytes.yaml:2: holds the byte .xff; allowed is text in UTF-8' run --hw "$in/bytes.yaml"
 printf 'base: edge\n# \x1b[31m\n' >"$in/escape.yaml"
@@ -93,7 +93,7 @@ for times in first second; do
 done
 done_well pareto "$in/second.db" --html "$in/odd.html"
 
-# Pages: what is filled in is not looked at again, and ends no script.
+# Pages: inserted text is not expanded again and cannot end a script element.
 evil='@CHART@ @DATA@ </script><script>alert(1)</script><!--<script>'
 printf 'base: edge\nname: "%s"\n' "@CHART@" >"$in/mark.yaml"
 printf "name: '%s'\nheads: 1\nseq: 16\nemb: 16\n" "$evil" >"$in/evil.yaml"

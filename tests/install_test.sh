@@ -1,5 +1,5 @@
 #!/bin/bash
-# What is installed runs from anywhere, and modules and firmware out of tree are built with it:
+# An installation runs from any folder, and modules and firmware out of tree are built with it:
 #   install_test.sh ATTNVP SOURCE_DIR BUILD_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
@@ -27,7 +27,7 @@ if command -v man >/dev/null; then
   [[ -s $log/stderr ]] && failed "the man page: $(head -3 "$log/stderr")"
 fi
 command='completion'
-words() { # WORD...: what completes the last one
+words() { # WORD...: completions of the last one
   # shellcheck disable=SC1091
   PATH=$root/bin:$PATH bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _attnvp; printf "%s\n" "${COMPREPLY[@]}"' \
     "$root/share/bash-completion/completions/attnvp" attnvp "$@"
@@ -37,7 +37,7 @@ words() { # WORD...: what completes the last one
 [[ $(words run --hw edge-sm) == edge-small ]] || failed "run --hw edge-sm: $(words run --hw edge-sm)"
 [[ $(words reproduce stre) == streaming ]] || failed "reproduce stre: $(words reproduce stre)"
 
-# A module of one's own beside the platform's, by CMake's files and by pkg-config's.
+# A module out of tree, built with CMake's files and with pkg-config's.
 mkdir "$in/mine"
 cat >"$in/mine/main.cpp" <<'CPP'
 #include <cstdio>
@@ -79,12 +79,12 @@ g++ $(pkg-config --cflags attnvp) "$in/mine/main.cpp" -o "$in/mine/by-pkg-config
   failed "$(head -5 "$log/g++")"
 [[ $(ATTNVP_CONFIGS=$root/share/attnvp/configs "$in/mine/by-pkg-config") == "$expected" ]] || failed 'other cycles'
 
-# A source tree that was moved, build tree and all; no more of it than the program needs.
+# A moved source tree with its build tree, reduced to the files that the program needs.
 mkdir -p "$in/tree/build/release/cli" && cp -r "$configs" "$in/tree/" && cp "$build/cli/attnvp" "$in/tree/build/release/cli/"
 attnvp=$in/tree/build/release/cli/attnvp
 wrong "'nowhere' is not in $in/tree/configs/hardware" run --hw nowhere
 
-# The Debian package, unpacked where nothing else is.
+# The Debian package, unpacked into an empty folder.
 if command -v dpkg-deb >/dev/null && command -v cpack >/dev/null; then
   command='cpack -G DEB'
   cpack --config "$build/CPackConfig.cmake" -G DEB -B "$in/package" >"$log/cpack" 2>&1 || failed "$(tail -5 "$log/cpack")"

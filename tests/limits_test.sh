@@ -1,5 +1,5 @@
 #!/bin/bash
-# Where something ends: time, the host's memory, what there is to sample:
+# Limits of simulated time, host memory and samples:
 #   limits_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
@@ -9,7 +9,7 @@ slow=(--set 'clock=1 MHz' --set vec.lanes=1 --set vec.softmax_lane_cycles=65536 
 machine 'takes more than 2.64 fs of simulated time, which are 18446744073 cycles at 1 MHz' run "${slow[@]}" --net H=1,N=1024,E=16
 done_well run "${slow[@]}" --net H=1,N=512,E=16 --json -
 holds '.cycles > 4294967296' "$log/stdout"
-# A search goes on with fresh time when the runs before have used it up.
+# A search continues with a new simulated time when earlier runs have exhausted it.
 done_well search --set 'clock=1 MHz' --set vec.lanes=1 --set vec.softmax_lane_cycles=65536 --net H=1,N=512,E=16 --budget 12 --json -
 holds '.cycles > 4294967296 and .evaluations > 4' "$log/stdout"
 printf 'nodes:\n  q: {op: source, tensor: Q, ii: 1125899906842624}\n  o: {op: discard}\nchannels:\n  c: {from: q, to: o, depth: 2}\n' >"$in/slow.yaml"
@@ -18,7 +18,7 @@ holds '.cycles == 1151795604700004353' "$log/stdout" # 2^50 * 1023 + 1
 machine 'takes more than 4611686018427387904 cycles' stream "$in/slow.yaml" --n 128 --json r.json
 machine 'its waveform ends at cycle 18446744073709' stream "$in/slow.yaml" --n 32 --vcd r.vcd
 
-# Cycles that the user allows; what is checked of the commands is the host's memory, too.
+# Limit on cycles; the check of commands is limited by host memory.
 machine 'attnvp\.cluster0\.cpu: firmware has not ended after 1000 cycles; --max-cycles allows more' run --net H=1,N=64,E=16 --max-cycles 1000
 machine 'firmware has not ended after 1000 cycles' run --net H=1,N=64,E=16 --max-cycles 1000 --clusters 0
 machine 'firmware has not ended after 1000 cycles' run --net H=1,N=64,E=16,hidden=16,ffn=64,scope=layer --max-cycles 1000
@@ -28,7 +28,7 @@ many=(--net H=8,N=2048,E=16 --tiling nq=32,nkv=32)
 machine 'the record of commands that are checked would need .* \(--memory-limit\)' check "${many[@]}" --memory-limit '2 MiB'
 machine 'the record of commands that are checked would need .* \(--memory-limit\)' run --check --data timing "${many[@]}" --memory-limit '4 MiB'
 
-# The host's memory: as much as is used, and a sentence that names the part where that is too much.
+# Host memory: it is taken as needed, and an error names the part that exceeds it.
 peak_kb() { # ARG...: in $peak
   command=$(printf '%q ' attnvp "$@")
   checks=$((checks + 1))
@@ -66,7 +66,7 @@ done_well stream "$in/tokens.yaml" --n 8 --d 1
 machine "channel 'long', [0-9]+ elements deep, would need .* allowed are 130 kB together" \
   stream naive --n 4096 --unbounded --memory-limit '130 KB'
 
-# Samples of small axes: all there are, and at once.
+# Samples of small axes: all points.
 for kind in random lhs; do
   printf 'kind: %s\nsamples: 100000\nnetwork: H=1,N=16,E=16\naxes:\n  cores: [1, 2, 4]\n' $kind >"$in/$kind.yaml"
   run sweep "$in/$kind.yaml" --dry-run

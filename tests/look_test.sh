@@ -1,6 +1,6 @@
 #!/bin/bash
-# Real GTKWave: that it shows what it should. Needs gtkwave, xvfb and imagemagick.
-#   look_test.sh ATTNVP SOURCE_DIR [PICTURES]   the pictures go to that folder, when one is given
+# Waveforms shown by GTKWave, checked by pixels. Needs gtkwave, xvfb and imagemagick.
+#   look_test.sh ATTNVP SOURCE_DIR [PICTURES]   PICTURES: folder for the pictures
 . "$(dirname -- "$0")/looking.sh" "$@"
 
 # gtkwave_picture PICTURE HEIGHT ARG...: GTKWave, started in another folder than the files'
@@ -13,7 +13,7 @@ gtkwave_picture() {
     for _ in {1..40}; do
       sleep 0.5
       import -window root "$picture"
-      # Drawn, once two pictures in a row have colours and are the same.
+      # Drawing has ended when two consecutive pictures have colours and are equal.
       if [[ $(identify -format %k "$picture") -gt 20 ]] && cmp -s "$picture" "$picture.before"; then break; fi
       cp "$picture" "$picture.before"
     done
@@ -21,7 +21,7 @@ gtkwave_picture() {
     kill $!' _ "$picture" "$@")
 }
 
-# Each run's own view and the saved ones: engines at work show in their colours, which only names have.
+# Each run's own view and the saved ones: busy engines have colours, which depend on the translate filters.
 mkdir traces && cp -r "$root/traces/views" traces/
 declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite')
 for name in layerwise softpipe flat tileflow mas mas-overwrite; do
@@ -46,7 +46,7 @@ done
 gtkwave_picture "$folder/fst.png" 1050 "$folder/traces/fst.gtkw"
 [[ $(pixels "$folder/fst.png" 'rgb(46,139,87)') -gt 5000 ]] || failed 'the view of an FST shows no PV'
 
-# The VEC engine's RTL beside the model's state, cycle by cycle, where it was built.
+# With RTL in the build: the RTL of the VEC engine beside the state of the model.
 if "$attnvp" run --net H=2,N=64,E=32 --tiling nq=16 --vec rtl --vcd traces/rtl.vcd >/dev/null 2>&1; then
   gtkwave_picture "$pictures/rtl.png" 450 "$folder/traces/views/rtl.gtkw"
   [[ $(pixels "$pictures/rtl.png" 'rgb(104,34,139)') -gt 100 ]] || failed 'rtl: GTKWave shows no softmax'
@@ -55,7 +55,7 @@ fi
 
 [[ $(pixels "$pictures/run.png" 'rgb(255,0,255)') -eq 0 ]] || failed 'colours are not told apart'
 
-# For the documentation: without the windows' title bars, which show where the files are.
+# For the documentation: without title bars, which show the paths of files.
 if [[ -n $documented ]]; then
   for picture in "$pictures"/{layerwise,softpipe,flat,tileflow,mas,mas-overwrite,rtl,run,cores}.png; do
     [[ -f $picture ]] || continue

@@ -1,5 +1,5 @@
-# Sourced by the tests that look at pictures, as `. looking.sh ATTNVP SOURCE_DIR [PICTURES]`: an empty working folder, a real
-# browser and a real GTKWave. Pictures go to the folder that is given, for the documentation.
+# Sourced by tests of pictures, as `. looking.sh ATTNVP SOURCE_DIR [PICTURES]`: an empty working folder, a browser and
+# GTKWave. PICTURES: folder for the pictures of the documentation.
 set -uo pipefail
 
 attnvp=$(realpath -- "$1")
@@ -17,13 +17,13 @@ failed() {
   printf 'FAILED: %s\n' "$*" >&2
 }
 
-# pixels PICTURE COLOUR: how many have it, within 6%
+# pixels PICTURE COLOUR: number of pixels within 6% of it
 pixels() {
   convert "$1" -alpha off -fuzz 6% -fill black +opaque "$2" -fill white -opaque "$2" -format '%[fx:mean*w*h]' info: |
     awk '{ printf "%d", $1 }'
 }
 
-# Few colours: small files.
+# Reduces colours, for small files.
 small_files() { # PICTURE...
   local picture
   for picture; do

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A new VEC operation, element type and kind of mask are a few lines in a few files: in a copy of the tree that has them,
-# golden check, checker, printer, counters, traces and documentation know them.
+# A new VEC operation, element type and kind of mask need few lines in few files. In a changed copy of the tree, golden
+# check, checker, printer, counters, traces and documentation support them.
 #   new_fact_test.sh ATTNVP SOURCE_DIR BUILD_TYPE
 # shellcheck source=changed_tree.sh
 . "$(dirname -- "$0")/changed_tree.sh" "$@"
 
 files=()
-# add FILE PATTERN [LINES]: standard input, behind the one line that the pattern is in, or LINES behind it
+# add FILE PATTERN [LINES]: inserts standard input after the one line with the pattern, or LINES lines after it
 add() {
   local at
   at=$(grep -nE -- "$2" "$copy/$1" | cut -d: -f1)
@@ -14,7 +14,7 @@ add() {
   sed -i "$((at + ${3:-0}))r /dev/stdin" "$copy/$1"
   files+=("$1")
 }
-# at_most N WHAT: files that were added to
+# at_most N WHAT: limit on the number of changed files
 at_most() {
   local names
   names=$(printf '%s\n' "${files[@]}" | sort -u)
@@ -74,7 +74,7 @@ at_most 5 'a kind of mask'
 ((failures == 0)) || exit 1
 
 build_copy all
-# golden NAME ARG...: runs, right, into run.json
+# golden NAME ARG...: runs with the golden check; JSON in run.json
 golden() {
   local name=$1
   shift
@@ -88,7 +88,7 @@ checked() {
   "$new" check "$@" >check.txt 2>&1 || failed "check of $name: $(tail -3 check.txt)"
 }
 
-### What was there stays as it is
+### Existing results are unchanged
 
 for layer in H=2,N=128,E=64 H=2,N=128,E=64,causal=1,type=fp8_e4m3 add:64x256; do
   same "$layer as before" "$("$attnvp" run --net "$layer" --json - 2>/dev/null | jq "$numbers")" \

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A new kind of memory in one new folder, and nothing else: a copy of the tree with models/paged_dram builds, and
-# validation, documentation, simulation, report, page, sweep and waveform know it. The same for dataflows: one that
-# comes back under another name, and one of its own making, each one file and a line in a build list.
+# A new kind of memory is one new folder: a copy of the tree with models/paged_dram builds, and validation,
+# documentation, simulation, report, page, sweep and waveform support it. A new dataflow is one file and a line in a
+# build list: a renamed one and a new one.
 #   new_kind_test.sh ATTNVP SOURCE_DIR BUILD_TYPE
 # shellcheck source=changed_tree.sh
 . "$(dirname -- "$0")/changed_tree.sh" "$@"
@@ -25,7 +25,7 @@ build_copy attnvp -DRISCV_GCC=OFF
 shape=(--net H=2,N=128,E=64)
 paged=("${shape[@]}" --set dram.policy=paged --set "energy=$copy/models/paged_dram/energy.yaml")
 
-### What was there stays as it is
+### Existing results are unchanged
 
 same 'a run of before' "$("$attnvp" run "${shape[@]}" --json - | jq "$numbers")" "$("$new" run "${shape[@]}" --json - | jq "$numbers")"
 
@@ -41,7 +41,7 @@ wrong "dram.rowe.* did you mean 'dram.row" run --set 'dram.rowe=1 KiB'
 
 wrong "found 'rtl'; allowed: model .*without Verilator" run --vec rtl # the copy has none
 
-### A run: slower, right, and its energy a row of its own
+### A run: slower, golden, with its own row of energy
 
 "$new" run "${paged[@]}" --json paged.json --vcd paged.vcd >paged.txt || failed 'the run'
 "$new" run "${shape[@]}" --json fixed.json >fixed.txt

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Executes the code cells of notebooks in order, each notebook in a folder of its own.
-    notebook_test.py NOTEBOOK...    exit status 77 where one needs a program that is not here"""
+    notebook_test.py NOTEBOOK...    exit status 77 if a needed program is missing"""
 
 import ast
 import json
@@ -14,7 +14,7 @@ NEEDS = {"write-and-debug-a-dataflow": "riscv64-unknown-elf-gcc"}
 
 
 def run_cell(source, place, names):
-    """As a notebook does: the value of a last expression is shown."""
+    """Executes a cell; the value of its last expression is shown, as in a notebook."""
     tree = ast.parse(source, place)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, place, "exec"), names)
@@ -23,7 +23,7 @@ def run_cell(source, place, names):
         print(value._repr_html_() if hasattr(value, "_repr_html_") else value)
 
 
-# Firmware shares the objects of the runtime with other projects where there is a compiler cache.
+# With a compiler cache, firmware projects share the objects of the runtime.
 if shutil.which("ccache"):
     os.environ.update(CCACHE_NOHASHDIR="1", MAKEFLAGS=r"-- CC=ccache\ riscv64-unknown-elf-gcc")
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Outputs: nothing is lost, nothing is half there, and pipes are outputs like any other:
+# Outputs are complete or absent; pipes are supported:
 #   outputs_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
@@ -11,14 +11,14 @@ for option in --json --vcd --out; do
   others=()
   for other in --json --vcd --out; do [[ $other == "$option" ]] || others+=("$other" "file$other"); done
   wrong 'nowhere/x: cannot be written' run "${small[@]}" "${others[@]}" "$option" nowhere/x
-  # A full disk: not one of the others is put in place.
+  # Full disk: none of the other outputs is written.
   [[ -w /dev/full ]] && wrong 'No space left' run "${small[@]}" "${others[@]}" "$option" /dev/full
 done
 wrong 'nowhere/x: cannot be written' compare "${small[@]}" --json nowhere/x
 for option in --vcd --timeline --out; do wrong "$option: found '-'; allowed is a file" run "${small[@]}" "$option" -; done
 wrong "--csv: found '-'; allowed is a file" reproduce mas --csv -
 
-# No two outputs in one file, whatever the names.
+# Two outputs to one file are refused, also under different names.
 wrong "the save file of --vcd and --json are both to write" run "${small[@]}" --vcd r.vcd --json r.gtkw
 wrong '--vcd and --json are both to write' run "${small[@]}" --vcd same --json ./same
 wrong '--csv and --svg are both to write' search "${small[@]}" --csv same --svg ./same
@@ -27,14 +27,14 @@ wrong '--json and --csv are both to write' reproduce mas --json same --csv same
 ln -s "$in/target" "$in/link"
 wrong '--json and --out are both to write' run "${small[@]}" --json "$in/link" --out "$in/target"
 
-# No output takes the place of an input, whatever the names.
+# An output that would replace an input is refused, also under another name.
 "$attnvp" describe edge | sed '/^# address map/,$d' >"$in/m.yaml"
 printf 'heads: 2\nseq: 48\nemb: 16\n' >"$in/n.yaml"
 printf 'nq: 8\n' >"$in/t.yaml"
 printf 'nodes:\n  q: {op: source, tensor: Q}\n  k: {op: discard}\nchannels:\n  c: {from: q, to: k, depth: 2}\n' >"$in/g.yaml"
 npy "$in/q.npy" '<f2' '2, 48, 16' 3072
 ln -s m.yaml "$in/m-link.yaml" && ln "$in/m.yaml" "$in/m-hard.yaml"
-kept() { # FILE ARG...: refused, and FILE is what it was
+kept() { # FILE ARG...: refused; FILE is unchanged
   local file=$1
   shift
   cp "$file" "$in/before"
@@ -63,7 +63,7 @@ for option in --csv --svg --html; do kept "$in/s.db" pareto "$in/s.db" "$option"
 for option in --csv --svg; do kept "$in/s.db" sensitivity "$in/s.db" "$option" "$in/s.db"; done
 wrong '--csv and --html are both to write' pareto "$in/s.db" --csv same --html same
 
-# Links are followed, also to where nothing is yet.
+# Links are followed, also to files that do not exist yet.
 mkdir "$in/there"
 ln -s there/new.json "$in/dangling.json"
 done_well run "${small[@]}" --json "$in/dangling.json"
@@ -100,7 +100,7 @@ run run --net H=4,N=256,E=64 --data timing --json "$in/pipe" --vcd /dev/null
 [[ $status -eq 0 || $status -eq 2 ]] || failed "a reader that goes away: exit status $status"
 wait
 
-# Every output says what made it: version, command, overrides, tiling, seed and the machine's hash.
+# Every output names its origin: version, command, overrides, tiling, seed and machine hash.
 cd "$in" || exit 1
 "$attnvp" run "${small[@]}" --set l1.size=2MiB --seed 7 --json o.json --vcd o.vcd --timeline o.timeline --action-counts o.counts >/dev/null
 "$attnvp" search "${small[@]}" --set l1.size=2MiB --seed 7 --budget 5 --json f.json --csv f.csv --svg f.svg --save f.yaml >/dev/null
@@ -132,7 +132,7 @@ done
 "$attnvp" run --tiling f.yaml "${small[@]}" >/dev/null || failed 'the saved tiling cannot be read'
 cd "$folder/here" || exit 1
 
-# What cannot be printed is told of.
+# Failed writes to stdout are reported.
 if [[ -w /dev/full ]]; then
   for arguments in "run ${small[*]}" --help --version 'run --help' list 'describe keys' help; do
     read -ra words <<<"$arguments"
@@ -143,11 +143,11 @@ if [[ -w /dev/full ]]; then
   done
 fi
 
-# A disk that fills up.
+# Full disk.
 if unshare -rm true 2>/dev/null; then
   command='on a full disk'
   mkdir "$in/disk"
-  on_small_disk() { # SIZE ARG...: leaves what `ls -A` shows there in $log/left
+  on_small_disk() { # SIZE ARG...: writes the output of `ls -A` to $log/left
     local size=$1
     shift
     # shellcheck disable=SC2016
@@ -161,7 +161,7 @@ if unshare -rm true 2>/dev/null; then
     failed "left: $(<"$log/left"), $(<"$log/stderr")"
 fi
 
-# An interrupt leaves nothing behind.
+# An interrupted command leaves no files.
 command='attnvp run, interrupted'
 timeout --signal=TERM 0.3 "$attnvp" run --net H=64,N=4096,E=128 --json r.json --vcd r.vcd --out r.npy >/dev/null 2>&1
 [[ -z $(ls -A) ]] || failed "left behind: $(ls -A)"

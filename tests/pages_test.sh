@@ -1,9 +1,9 @@
 #!/bin/bash
-# A real browser: that pages show what they should, at every width. Needs chromium and imagemagick.
-#   pages_test.sh ATTNVP SOURCE_DIR [PICTURES [DB]]   the pictures go to that folder, when one is given; DB: a sweep to show
+# Pages in a browser, at several widths. Needs chromium and imagemagick.
+#   pages_test.sh ATTNVP SOURCE_DIR [PICTURES [DB]]   PICTURES: folder for the pictures; DB: database of a sweep to show
 . "$(dirname -- "$0")/looking.sh" "$@"
 
-# What a visitor sees, as JSON at the end of the page.
+# Visible contents as JSON at the end of the page.
 cat >tell.html <<'EOF'
 <script>
 function told(seen) {
@@ -21,7 +21,7 @@ seen_in() { # PAGE ARG...
   sed -n '/<pre id="seen">/,/<\/pre>/p' dom.html | sed '1d;$d' | sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >seen.json
 }
 
-# holds CONDITION WHAT: of what was seen; $run and $many are runs' JSON.
+# holds CONDITION WHAT: condition on the visible contents; $run and $many are runs' JSON.
 holds() {
   jq -e --slurpfile run mas.json --slurpfile many "$([[ -f many.json ]] && echo many.json || echo mas.json)" "$1" seen.json >/dev/null ||
     failed "not so on the page: $1: $(jq -c "$2" seen.json)"
@@ -151,9 +151,9 @@ holds '.cleared == .all' .cleared
 holds '.brushed.table == .expected and .expected > 0 and .expected < 48 and .brushed.datasets == 4' '{brushed, expected}'
 holds '(.clicked[0] | startswith("attnvp run --hw edge-16nm")) and .clicked[1] > 8 and .moved == "on the front"' '{clicked, moved}'
 
-# Nothing sticks out, whatever the width; what is wider than the page scrolls by itself.
+# No element exceeds the page at any width; wider elements scroll.
 "$attnvp" validate dram-curves --html validate.html >/dev/null || failed 'the page of predictions'
-# In a frame, as windows are 500 pixels wide at least.
+# In a frame, because windows are at least 500 pixels wide.
 frame() { printf '<iframe src="visited.html" style="border: 0; width: %spx; height: 1000px"></iframe><script>onmessage = e => told(e.data);</script>' "$1"; }
 pages=(report many front validate)
 "$attnvp" run --cpu riscv --data timing --net H=2,N=64,E=32 --profile profile.html >/dev/null 2>&1 && pages+=(profile) # where firmware was built

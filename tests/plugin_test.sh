@@ -1,5 +1,5 @@
 #!/bin/bash
-# Modules of a shared library in the platform's places: plugin_test.sh ATTNVP SOURCE_DIR
+# Modules of shared libraries in slots of the platform: plugin_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 source=$(dirname -- "$configs")
@@ -9,7 +9,7 @@ printf 'int nothing;\n' | g++ -shared -fPIC -x c++ - -o "$in/nothing.so" || exit
 wrong "allowed is a library with ATTNVP_MEMORY_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
 wrong "key 'events.kind': found 'plugin:nowhere.so'; allowed: model" run --set events.kind=plugin:nowhere.so
 
-# The example, by b_transport and in four phases.
+# The example memory, with b_transport and with four phases.
 build() { # LIBRARY OPTION...
   local library=$1
   shift
@@ -23,7 +23,7 @@ build "$in/libclock.so" -DTWO_BANKS_PHASES -DTWO_BANKS_CLOCK
 for library in libtwo_banks libphases libclock; do
   done_well run "${small[@]}" --set "dram.policy=plugin:$in/$library.so" --json plugin.json
   holds '.golden.passed and .dram.read_bytes == 9216 and .dram.write_bytes == 3072' plugin.json
-  # 64 bytes in 10 ns or 20: 192 pieces take 1,920 ns and more, 7,200 cycles.
+  # 64 bytes take 10 or 20 ns: 192 pieces take at least 1,920 ns, 7,200 cycles.
   holds '.cycles > 7200 and .cycles < 40000' plugin.json
   done_well run "${small[@]}" --set "dram.policy=plugin:$in/$library.so" --data timing --json timing.json
   jq .cycles plugin.json >"$in/full"
@@ -32,9 +32,9 @@ for library in libtwo_banks libphases libclock; do
   [[ $library != libphases ]] || cp -- "$in/full" "$in/phases"
   rm -- plugin.json timing.json
 done
-same "$in/full" "$in/phases" # a target that never rests takes no more time
+same "$in/full" "$in/phases" # a target without idle time takes the same time
 
-# What plug-ins may do, and what they may not (plugin/modes.cpp).
+# Allowed and forbidden behaviour of plug-ins (plugin/modes.cpp).
 # shellcheck disable=SC2046
 g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -shared -fPIC -I "$source" "$source/tests/plugin/modes.cpp" -o "$in/modes.so" \
   $(pkg-config --cflags --libs systemc) || exit 1
@@ -56,7 +56,7 @@ for mode in pipe pipe_later; do
   cycles_of "$mode"
   same "$in/pipe" "$in/$mode"
 done
-# A request in 2 ns: 960 cycles.
+# A request each 2 ns: 960 cycles.
 [[ $(<"$in/pipe") -gt 960 && $(<"$in/pipe") -lt 2000 ]] || failed "$(<"$in/pipe") cycles, not 960 and a little"
 cycles_of bytes_1
 cycles_of bytes_1048576
@@ -77,9 +77,9 @@ broken b_error "$dram answered TLM_ADDRESS_ERROR_RESPONSE to $piece $at"
 broken b_incomplete "$dram answered TLM_INCOMPLETE_RESPONSE to $piece $at"
 broken error "$dram answered TLM_BURST_ERROR_RESPONSE to $piece $at"
 broken b_throw "$dram threw an exception \"thrown in b_transport\\\\nsecond line\" \($piece\) $at"
-broken b_throw_int "$dram threw an exception that is no std::exception \($piece\) $at"
+broken b_throw_int "$dram threw an exception that is not a std::exception \($piece\) $at"
 broken fw_throw "$dram threw an exception \"thrown in nb_transport_fw.* $at"
-broken fw_throw_int "$dram threw an exception that is no std::exception .*$at"
+broken fw_throw_int "$dram threw an exception that is not a std::exception .*$at"
 broken event_throw "$dram threw an exception \"thrown in an event.* $at"
 broken event_throw_int "$dram threw an exception .*$at"
 broken elaboration_throw "$dram threw an exception \"thrown in end_of_elaboration.* $at"
@@ -106,18 +106,18 @@ unusable() { # MODE PATTERN
 }
 for where in load version; do
   unusable ${where}_throw 'which threw an exception "thrown in .*" when it was loaded'
-  unusable ${where}_throw_int 'which threw an exception that is no std::exception when it was loaded'
+  unusable ${where}_throw_int 'which threw an exception that is not a std::exception when it was loaded'
 done
 for where in constructor bytes; do
   unusable ${where}_throw 'which threw an exception "thrown in .*" when its plug-in was made'
-  unusable ${where}_throw_int 'which threw an exception that is no std::exception when its plug-in was made'
+  unusable ${where}_throw_int 'which threw an exception that is not a std::exception when its plug-in was made'
 done
 unusable null 'which made no plug-in'
 for bytes in 0 48 2097152; do
   unusable bytes_$bytes "whose most_bytes\(\) is $bytes; allowed is a power of two up to 1048576"
 done
 
-# The other places, with the examples.
+# The other slots, with the examples.
 compile() { # SOURCE LIBRARY
   # shellcheck disable=SC2046
   g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -shared -fPIC -I "$source" "$1" -o "$2" $(pkg-config --cflags --libs systemc) || exit 1
@@ -130,7 +130,8 @@ done
 g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I "$source" \
   "$source"/examples/plugins/lt_processor.cpp "$source"/firmware/{runtime,runtime/attention,dataflows}/*.cpp \
   "$source/models/control/control_processor/cpu.cpp" -o "$in/lt_processor.so" $(pkg-config --cflags --libs systemc) || exit 1
-# placed FROM TO ARG...: right values; equal cycles with and without data, with and without run-ahead; FROM to TO of them.
+# placed FROM TO ARG...: golden values; equal cycles with and without data, with and without run-ahead; between FROM and
+# TO cycles.
 placed() {
   local from=$1 to=$2
   shift 2
@@ -163,7 +164,7 @@ machine 'attnvp\.cluster0\.cpu: firmware has not ended after 100 cycles; --max-c
 staged=(--hw cluster3 --net H=3,N=96,E=32 --dataflow mas --tiling nq=16,nkv=32,kv=stream --set l2.size=1MiB --set l2.staging=true)
 placed 1000 1000000 "${staged[@]}" --set "l2.kind=plugin:$in/at_memory.so"
 
-# The same mistakes in other places.
+# The same mistakes in other slots.
 for place in l1 l2; do
   name='attnvp\.cluster0\.l1'
   modes=("${small[@]}" --set "l1.kind=plugin:$in/modes.so")
@@ -178,9 +179,9 @@ for place in l1 l2; do
   broken b_exit "$name: its plug-in called exit\(\), .*cycle [0-9]+\)$"
 done
 
-# What an interconnect may do (plugin/network_modes.cpp): equal times over different paths give equal cycles.
+# Allowed behaviour of interconnects (plugin/network_modes.cpp): equal times over different paths give equal cycles.
 compile "$source/tests/plugin/network_modes.cpp" "$in/network.so"
-# At 1 GHz the 2 ns that it takes are whole cycles.
+# At 1 GHz its 2 ns are whole cycles.
 at_1_ghz=("${small[@]}" --set clock=1GHz --tiling bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=4)
 modes=("${at_1_ghz[@]}" --set "interconnect.kind=plugin:$in/network.so")
 done_well run "${at_1_ghz[@]}" --json base.json
@@ -194,7 +195,7 @@ for mode in pass at_pass; do
   cycles_of "$mode"
   [[ $(<"$in/$mode") -eq $base ]] || failed "$(<"$in/$mode") cycles without time of its own, $base on the ideal one"
 done
-# And what it may not.
+# Forbidden behaviour of interconnects.
 bus='attnvp\.bus: its plug-in'
 access='a (read|write) of [0-9]+ bytes'
 broken wrong_output "$bus sent to output [0-9]+; allowed is output [0-9]+: $access $at"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package beside the command line: equal results, equal sentences. ATTNVP_PROGRAM names the program."""
+"""The Python package compared with the command line: equal results and messages. ATTNVP_PROGRAM names the program."""
 
 import csv
 import json
@@ -108,15 +108,15 @@ class Runs(unittest.TestCase):
 
     def test_a_worker_that_is_killed_at_any_time(self):
         first = attnvp.run(net=SMALL)
-        # Between calls, without anybody having waited for it.
+        # Between calls; its end has not been waited for.
         _worker._worker._process.kill()
         self.assertEqual(attnvp.run(net=SMALL), first)
-        # While it has a request that it has not taken.
+        # With a request that it has not received.
         worker = _worker._worker._process
         os.kill(worker.pid, signal.SIGSTOP)
         threading.Timer(0.3, worker.kill).start()
         self.assertEqual(attnvp.run(net=SMALL), first)
-        # While it runs one: that one is lost, the next is not.
+        # While it runs a request: that request fails, the next succeeds.
         threading.Timer(0.5, lambda: _worker._worker._process.kill()).start()
         with self.assertRaisesRegex(attnvp.Error, "the worker was ended while it ran this"):
             attnvp.command("bench", "--seconds", "600")
@@ -129,9 +129,9 @@ class Runs(unittest.TestCase):
                     call(*(["edge"] if call in (attnvp.sweep, attnvp.pareto) else []), **{name: True})
 
     def test_text_that_is_none(self):
-        with self.assertRaisesRegex(attnvp.Error, r"an argument is no text: found '.*udcff.*ud800', which has a lone surrogate"):
+        with self.assertRaisesRegex(attnvp.Error, r"an argument is not valid text: found '.*udcff.*ud800', which has a lone surrogate"):
             attnvp.run(net="\udcff\ud800")
-        with self.assertRaisesRegex(attnvp.Error, "no such file"):  # a byte that is no UTF-8 is a name
+        with self.assertRaisesRegex(attnvp.Error, "no such file"):  # names may hold bytes that are not UTF-8
             attnvp.run(hw="./\udcff.yaml")
 
     def test_no_program(self):

@@ -1,13 +1,13 @@
 #!/bin/bash
-# The pages say what the program does: runs every command of the ```console blocks of README.md, docs/**/*.md and
-# configs/README.md, each page in a folder of its own, and compares what they print.
-#   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails where a page differs from what the program prints
+# Commands of the documentation: runs every command of the ```console blocks of README.md, docs/**/*.md and
+# configs/README.md, each page in its own folder, and compares the output.
+#   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails if a page differs from the program's output
 #   readme_test.sh --update ATTNVP SOURCE_DIR [PAGE]   writes the program's output into the pages
-# PAGE, such as docs/how-to/run-a-sweep.md: this one only.
+# PAGE, such as docs/how-to/run-a-sweep.md: only this page.
 # A line "..." in a page stands for the rest of an output. ```yaml and ```diff blocks that open with "# FILE.yaml:" or
-# "# FILE.diff:" are files that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A
-# program without RTL is not asked for it, and one without RISC-V tools not for firmware of one's own. Commands see a
-# terminal of 100 columns. A command that ends in a backslash goes on in the next line. One that is to fail ends in "# exit status N".
+# "# FILE.diff:" are files that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape.
+# Commands that need RTL or RISC-V tools are skipped if the build lacks them. Commands see a terminal of 100 columns. A
+# command that ends in a backslash continues in the next line. An expected failure ends in "# exit status N".
 set -uo pipefail
 
 update=false
@@ -24,7 +24,7 @@ trap 'rm -rf -- "$folder"' EXIT
 mkdir "$folder/common"
 cd -- "$folder/common" || exit 1
 
-# In place of ./vp: no set-up, no build. The test command is what runs this very test.
+# Stand-in for ./vp without set-up and build. The test command is skipped, because it runs this test.
 cat >vp <<STUB
 #!/bin/bash
 case \${1-} in
@@ -58,7 +58,7 @@ run_command() {
     printf 'failed: %s\n' "$command" && cat error.txt
     status=1
   fi >&2
-  # A command shown without output may print what it likes.
+  # Output of a command that is shown without output is not compared.
   [[ ${#shown[@]} -gt 0 ]] || return
   local i lines
   mapfile -t lines <<<"$output"
@@ -71,7 +71,7 @@ run_command() {
   printf '%s\n' "$output"
 }
 
-# The page as it should be, on stdout.
+# The corrected page, on stdout.
 rewritten() { # PAGE
   local file='' block='' line
   while IFS= read -r line; do  # files first, then commands in order
@@ -122,6 +122,7 @@ for name in "${pages[@]}"; do
   [[ -f $page ]] || { echo "there is no page $name" >&2 && exit 2; }
   grep -q '^```console$' "$page" || continue
   mkdir -p "$folder/$name" && cp "$folder/common/"* "$folder/$name/" && cd -- "$folder/$name" || exit 1
+  ln -s "$source/examples" examples
   if grep -q '^\$ .*q\.npy' "$page"; then
     "$attnvp" run --net bert-base --out q.npy >/dev/null || exit 1
     cp q.npy k.npy && cp q.npy v.npy
@@ -138,7 +139,7 @@ for name in "${pages[@]}"; do
 done
 
 [[ " ${pages[*]} " == *' README.md '* ]] || exit "$status"
-# The errors on the first page are those of docs/results/validation.md.
+# The errors in README.md equal those of docs/results/validation.md.
 sets=0
 while read -r rows mean worst; do
   sets=$((sets + 1))

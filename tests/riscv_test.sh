@@ -4,9 +4,9 @@
 
 wrong 'no such file' riscv nothing.elf
 printf 'text' >"$in/text.elf"
-wrong 'no ELF file' riscv "$in/text.elf"
+wrong 'not an ELF file' riscv "$in/text.elf"
 printf '\x7fELF' >"$in/short.elf"
-wrong 'no ELF file' riscv "$in/short.elf"
+wrong 'not an ELF file' riscv "$in/short.elf"
 head -c 40 "$attnvp" >"$in/cut.elf"
 wrong 'truncated' riscv "$in/cut.elf"
 wrong 'not RISC-V' riscv "$attnvp"
@@ -43,7 +43,7 @@ if command -v $gcc >/dev/null; then
   build hello
   done_well riscv "$in/hello.elf"
   grep -q '^H' "$log/stdout" || failed 'nothing on the console'
-  # 1 us of the timer, slept
+  # wfi for 1 us of the timer
   printf 'la t0, handler\n csrw mtvec, t0\n li t1, 0x2004000\n li t2, 100000\n sw t2, 0(t1)\n sw zero, 4(t1)\n li t3, 0x80\n csrw mie, t3\n csrsi mstatus, 8\n1: wfi\n j 1b\n.balign 4\nhandler: li a0, 1\n la a1, tohost\n sw zero, 4(a1)\n sw a0, 0(a1)\n2: j 2b\n' | program timer
   build timer
   done_well riscv "$in/timer.elf"

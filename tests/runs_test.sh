@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs from end to end, what they print and what they write, and that equal inputs give equal bytes:
+# Complete runs: output, files, and equal bytes for equal inputs:
 #   runs_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 
-# Help and what there is.
+# Help and lists.
 for arguments in --help --help-all 'run --help' 'compare --help' 'list --help' 'describe --help' 'bench --help' list \
   'list hardware' 'list networks' 'list dataflows' 'list streams' 'list operations' 'list energy' 'describe keys' \
   'stream --help' 'report --help'; do
@@ -16,7 +16,7 @@ for file in "$configs"/{hardware,networks,streams,energy}/*.yaml; do
   done_well describe "$name"
   cp "$log/stdout" "$in/described"
   done_well describe "$file"
-  # A name may stand for several things, described one after the other.
+  # A name with several meanings: all are described.
   described=$(<"$in/described")
   [[ $described == *"$(<"$log/stdout")"* ]] || failed "not how $name is described"
 done
@@ -32,7 +32,7 @@ dataflows=$(awk 'NR > 2 { print $1 }' "$log/stdout")
 for dataflow in $dataflows; do done_well describe "$dataflow"; done
 done_well describe --set cores=4 edge
 grep -q '^cores: 4  *# set on the command line$' "$log/stdout" || failed '--set before the name is lost'
-# A key, of a machine, a network or a tiling; all keys of a section.
+# Description of a key of a machine, a network or a tiling, and of all keys of a section.
 described() { # KEY TYPE UNIT DEFAULT RANGE MEANING
   done_well describe "$1"
   printf '  type     %s\n  unit     %s\n  default  %s\n  range    %s\n  meaning  %s\n' "${@:2}" >"$in/want"
@@ -48,20 +48,20 @@ done_well describe vec
 [[ $(grep -c '^vec\.[a-z_]* (of a machine)$' "$log/stdout") -eq $("$attnvp" describe keys | grep -c '^| `vec\.') ]] ||
   failed 'not all keys of vec'
 
-# What describe prints is a machine again.
+# The output of describe is a machine file.
 done_well describe edge-small
 sed '/^# address map/,$d' "$log/stdout" >"$in/again.yaml"
 done_well describe "$in/again.yaml"
-values() { sed '/^# address map/,$d; s/  *#.*//' "$1"; }  # without where they come from
+values() { sed '/^# address map/,$d; s/  *#.*//' "$1"; }  # without origins
 cmp -s <(values "$log/stdout") <(values "$in/again.yaml") || failed 'describe does not read back what it prints'
 
-# JSON: alone on stdout, every key of the contract, full and timing alike, twice the same.
+# JSON: alone on stdout, all keys of the contract, equal for both data modes and for repeated runs.
 numbers='[.cycles, .frequency_hz, .seconds, .golden.max_abs_error, .golden.max_ulp_error, .dram.read_bytes,
   .dram.write_bytes, .l1.read_bytes, .l1.write_bytes, .l1.peak_bytes, .l0.read_bytes, .l0.write_bytes,
   .overwrites.count, .overwrites.reload_bytes, .simulation.wall_seconds, .simulation.events]
   + (.network | [.batch, .heads, .seq_q, .seq_kv, .emb]) + (.energy_pj | [.total, .dram, .l1, .l0, .mac, .vec])
   | all(type == "number" and . >= 0)'
-# Those that do a whole layer.
+# Runs of a whole layer.
 done_well compare "${small[@]}" --data timing --json -
 for dataflow in $(jq -r ".[].dataflow" "$log/stdout"); do
   for data in full timing full2; do
@@ -91,7 +91,7 @@ done_well compare "${small[@]}" --jobs 1 --json -
 done_well compare "${small[@]}"
 [[ $(awk 'NR == 5 { print $3 }' "$log/stdout") == 1.00x ]] || failed 'the first row is not what the others are relative to'
 
-# auto takes what compare finds fastest, says what it beat, and keeps what is given of the tiling.
+# `auto` chooses the fastest dataflow of compare, reports the others, and keeps given tile sizes.
 for job in '--net H=4,N=200,E=32' '--net H=8,HKV=2,N=160,E=32,causal=1' '--hw cluster3 --net H=4,NQ=1,NKV=2048,E=64'; do
   # shellcheck disable=SC2086
   done_well compare $job --data timing --json -
@@ -113,7 +113,7 @@ holds '.bound.resource == "control"' "$log/stdout"
 done_well compare "${small[@]}" --dataflow flat:prefetch=off,overlap=off,flat --json -
 holds 'map(.dataflow) == ["flat", "flat:prefetch=off,overlap=off"]' "$log/stdout"
 
-# The VEC engines in RTL, where they were built.
+# VEC engines in RTL, if the build has them.
 run run "${small[@]}" --vec rtl --out "$in/rtl.npy"
 if [[ $status -eq 0 ]]; then
   done_well run "${small[@]}" --out "$in/model.npy"
@@ -128,14 +128,14 @@ else
   wrong "found 'rtl'; allowed: model .*without Verilator" run "${small[@]}" --vec rtl
 fi
 
-# A fixed tiling, given in both ways, is what is used.
+# A fixed tiling, given in both forms, is used.
 printf '# small blocks\nnq: 8\nkv: 1\n' >"$in/tiles.yaml"
 for tiling in nq=8,kv=1 "$in/tiles.yaml"; do
   done_well run "${small[@]}" --tiling "$tiling" --json -
   holds '.tiling.nq == 8 and .tiling.kv == 1' "$log/stdout"
 done
 
-# Waveforms: byte for byte the same, and none of a run's cycles depend on them.
+# Waveforms: equal bytes for equal runs; cycles do not depend on them.
 for i in 1 2; do
   done_well run "${small[@]}" --vcd "$in/$i.vcd" --json -
   jq .cycles "$log/stdout" >"$in/$i.cycles"
@@ -145,7 +145,7 @@ done_well run "${small[@]}" --json -
 jq .cycles "$log/stdout" | cmp -s - "$in/1.cycles" || failed 'a waveform costs cycles'
 grep -q '^\$enddefinitions' "$in/1.vcd" || failed 'not a VCD file'
 
-# Streaming graphs: a run; the same twice; one that deadlocks has a report, too, beside its exit status.
+# Streaming graphs: a run, a repeated run, and a deadlock with its report and exit status.
 for i in 1 2; do done_well stream naive --n 16 --d 4 --json "$in/s$i.json" --vcd "$in/s$i.vcd" --dot "$in/s$i.dot"; done
 same "$in/s1.vcd" "$in/s2.vcd"
 same "$in/s1.dot" "$in/s2.dot"
@@ -181,7 +181,7 @@ printf 'old' >"$in/o3.npy" && chmod 640 "$in/o3.npy"
 done_well run "${small[@]}" --out "$in/o3.npy"
 same "$in/o.npy" "$in/o3.npy"
 
-# Tiling search: deterministic but for its own effort; what it saves is what --tiling reads; --tiling auto uses it.
+# Tiling search: deterministic except for its own wall time. --tiling reads its file; --tiling auto uses its result.
 for i in 1 2; do
   done_well search "${small[@]}" --budget 30 --json "$in/search$i.json" --csv "$in/search$i.csv" --svg "$in/search$i.svg" \
     --save "$in/best.yaml"
@@ -197,7 +197,7 @@ holds ".cycles == $best" "$log/stdout"
 done_well run "${small[@]}" --tiling auto --data timing --json -
 holds ".cycles <= $best" "$log/stdout"
 done_well compare "${small[@]}" --tiling auto --data timing
-# A protocol checker before every target changes no result.
+# Protocol checkers before all targets do not change results.
 for kind in dram.policy=fixed dram.policy=banked dram.policy=cached interconnect.kind=mesh l1.kind=banked dma.in_order=false; do
   for check in off on; do
     done_well run "${small[@]}" --set $kind --set simulation.protocol_check=$check --json checked.json
@@ -206,12 +206,16 @@ for kind in dram.policy=fixed dram.policy=banked dram.policy=cached interconnect
   done
   same "$in/off" "$in/on"
 done
-# What one dataflow cannot do does not keep the others from it.
+# A dataflow that refuses the job does not stop the others.
 run compare --net H=1,N=512,E=16 --set 'dram.size=1 MiB' --dataflow layerwise --dataflow flat --dataflow mas
 [[ $status -eq 1 ]] || failed "exit status $status, not 1"
 grep -q '^attnvp: .* with layerwise: the tensors need' "$log/stderr" || failed "stderr: $(<"$log/stderr")"
 [[ $(grep -cE '^(flat|mas) +[0-9,]+ ' "$log/stdout") -eq 2 ]] || failed "not the other two: $(<"$log/stdout")"
 for strategy in grid mcts; do done_well search "${small[@]}" --strategy $strategy --budget 20 --objective edp; done
+# An array multiplies the types that its rates name.
+wrong 'PEs do not multiply int8 .keys mac.._rate.; allowed: fp16, bf16, fp8_e4m3, fp8_e5m2$' run --set mac.int8_rate=0 --net H=1,N=64,E=16,type=int8
+wrong 'PEs do not multiply fp16 .*; allowed: int8$' run --set mac.fp16_rate=0 --set mac.bf16_rate=0 --set mac.fp8_rate=0 --net H=1,N=64,E=16
+done_well run --set mac.fp16_rate=0 --set mac.bf16_rate=0 --set mac.fp8_rate=0 --net gemm:64x64x64,type=int8 --dataflow gemm
 wrong "--objective.*(cycles|energy|edp)" search --objective speed
 wrong '--strategy' search --strategy luck
 wrong "nowhere/x.*cannot be written" search "${small[@]}" --svg nowhere/x

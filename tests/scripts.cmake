@@ -21,6 +21,7 @@ endforeach()
 attnvp_script(Documentation docs_test.sh TIMEOUT 120) # links and anchors
 add_test(NAME Documents COMMAND ${PROJECT_SOURCE_DIR}/tests/docs_lint.py ${PROJECT_SOURCE_DIR}) # their language, as ./vp lint
 add_test(NAME Comments COMMAND ${PROJECT_SOURCE_DIR}/tests/comments_lint.py ${PROJECT_SOURCE_DIR})
+add_test(NAME Names COMMAND ${PROJECT_SOURCE_DIR}/tests/names_lint.py ${PROJECT_SOURCE_DIR}) # of types
 add_test(NAME Messages COMMAND ${PROJECT_SOURCE_DIR}/tests/messages_lint.py ${PROJECT_SOURCE_DIR})
 attnvp_script(Script vp_test.sh TIMEOUT 600) # vp itself
 attnvp_script(RiscvPrograms riscv_test.sh TIMEOUT 300) # ATTNVP_RISCV_TESTS: a checkout of the public tests

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of `attnvp serve` in headless Chromium: a session as a user would have it. Skipped (77) without chromedriver.
+"""The page of `attnvp serve` in headless Chromium: a user's session. Skipped (77) without chromedriver.
 
     serve_page_test.py ATTNVP SOURCE_DIR [--pictures FOLDER] [--picture FILE] [--latency]
 
@@ -154,7 +154,7 @@ def session(browser, url, folder):
     browser.tuned()
     check(browser.run("return app.answer.run.hardware") == "edge-16nm", "the machine is not chosen")
     before = browser.run("return app.answer.run.cycles")
-    # Drag: the first picture comes without tuning.
+    # Drag: the first picture is not tuned.
     for _ in range(4):
         browser.run(STEP, "dram.bandwidth", -1)
     browser.until("app.done === app.version", "a dragged value")
@@ -222,7 +222,7 @@ def session(browser, url, folder):
     browser.until("typeof app === 'object' && app.answer", "the page of an address")
     check(browser.run("return JSON.stringify(app.state)") == state, "the address has another state")
     check(before > 0, "no cycles")
-    # An error is shown, and the page goes on from it.
+    # An error is shown, and the page remains usable.
     browser.run("$('network').value = 'no-such-network'; $('network').onchange({target: $('network')})")
     browser.until("$('problem').textContent.includes('no-such-network')", "the sentence of an error")
     browser.run("$('network').value = 'bert-base'; $('network').onchange({target: $('network')})")

@@ -59,7 +59,7 @@ class Server:
         return self.post("/api/simulate", {"do": what, "state": state, **more})
 
     def raw(self, data, seconds=15):
-        """What comes back for these bytes."""
+        """Response to these bytes."""
         with socket.create_connection((self.host, self.port), timeout=seconds) as connection:
             connection.sendall(data)
             answer = b""

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A sweep under a real Slurm of one node, which this script starts and ends: slurm_test.sh ATTNVP SOURCE_DIR
-# Needs root and the packages slurm-wlm and munge; exits with 77, which CTest takes for skipped, where they are not.
+# Needs root and the packages slurm-wlm and munge; otherwise exits with 77, which CTest reports as skipped.
 set -uo pipefail
 
 attnvp=$(realpath -- "$1")
@@ -27,7 +27,7 @@ fail() {
   exit 1
 }
 
-# munge: authentication between the daemons, with a key and a socket of our own.
+# munge: authentication between the daemons, with its own key and socket.
 mkdir -m 700 munge && mkdir -m 755 socket
 dd if=/dev/urandom of=munge/key bs=1 count=128 status=none && chmod 400 munge/key
 munged --foreground --force --key-file="$folder/munge/key" --socket="$folder/socket/munge" \
@@ -94,7 +94,7 @@ for k in 1 2 3 4; do
   [[ $(sqlite3 "s.slurm/shard-$k-of-4.db" 'SELECT count(*) FROM jobs') -gt 0 ]] || fail "shard $k did nothing"
 done
 
-# A shard that is lost: the merge job says so, and submitting again does what is missing.
+# A lost shard: the merge job reports it, and a second submission runs the missing jobs.
 rm s.db s.slurm/shard-3-of-4.db s.slurm/*.log
 "$attnvp" sweep s.yaml --db s.db --slurm --shards 4 >/dev/null || fail 'submitting again'
 for ((i = 0; i < 1200; ++i)); do [[ -z $(squeue -h) ]] && break || sleep 0.1; done

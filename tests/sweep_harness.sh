@@ -4,7 +4,7 @@
 configs=$root/configs
 unset ATTNVP_CONFIGS
 chmod 755 "$folder"
-# expect STATUS PATTERN ARG...: the exit status, and on stderr one line with PATTERN; none where PATTERN is empty.
+# expect STATUS PATTERN ARG...: the exit status, and on stderr one line with PATTERN, or none if PATTERN is empty.
 expect() {
   local want=$1 pattern=$2
   shift 2

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Sweeps that end before their end: killed, interrupted, without space, not allowed to write. Nothing is lost.
-#   sweep_stopped_test.sh ATTNVP SOURCE_DIR [KILLS]    KILLS: how often a running sweep is killed, 4 by default
+# Sweeps that end early: killed, interrupted, on a full disk, without permission to write. Results are kept.
+#   sweep_stopped_test.sh ATTNVP SOURCE_DIR [KILLS]    KILLS: number of kills of a running sweep, 4 by default
 . "${BASH_SOURCE%/*}/sweep_harness.sh" "$1" "$2"
 kills=${3:-4}
 
 expect 0 '' sweep many.yaml
 
-### kill -9 at random moments, then on to the end
+### kill -9 at random times, then completion
 
 for ((i = 0; i < kills; ++i)); do
   "$attnvp" sweep many.yaml --db killed.db --jobs 2 >/dev/null 2>&1 &
@@ -14,14 +14,14 @@ for ((i = 0; i < kills; ++i)); do
   sleep "0.$((RANDOM % 6))$((RANDOM % 10))"
   kill -9 "$sweep" 2>/dev/null
   wait "$sweep" 2>/dev/null
-  ((i % 2)) || continue  # every other time the killed one is killed again
+  ((i % 2)) || continue  # every second time the killed sweep is killed again
   expect 0 '' sweep many.yaml --db killed.db --jobs 2
   same_rows many.db killed.db
   [[ $(sqlite3 killed.db 'PRAGMA integrity_check') == ok ]] || failed 'the killed database is damaged'
   rm killed.db
 done
 
-# Ctrl-C: what is done stays. A worker that dies: its job crashed, and is done by the next run.
+# Ctrl-C keeps completed jobs. The job of a crashed worker is run again by the next run.
 env --default-signal=INT "$attnvp" sweep many.yaml --db stopped.db --jobs 1 >stdout 2>stderr &
 sweep=$!
 kept() { sqlite3 -readonly stopped.db 'SELECT count(*) FROM jobs' 2>/dev/null; }
@@ -47,7 +47,7 @@ fi
 expect 0 '' sweep many.yaml --db crashed.db
 same_rows many.db crashed.db
 
-### A disk that fills up: what was committed stays, and a run with space goes on from there.
+### Full disk: committed rows are kept, and a run with space continues from them.
 (ulimit -f 256 && exec "$attnvp" sweep many.yaml --db full.db) >stdout 2>stderr
 [[ $? -eq 2 ]] && grep -q '^attnvp: full.db: cannot be written: ' stderr || failed "a limit on file sizes: $(<stderr)"
 expect 0 '' sweep many.yaml --db full.db
@@ -61,7 +61,7 @@ if unshare -rm true 2>/dev/null; then
   [[ $(head -1 after) == ok ]] || failed "a full disk damaged the database: $(<after)"
 fi
 
-# A read-only database; root may write everything, so somebody else tries.
+# A read-only database, opened by another user, because root may write every file.
 as=()
 if [[ $EUID -eq 0 ]]; then as=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
 mkdir read && cp many.db read/ && cp "$attnvp" program && cp -r "$configs" own && chmod -R a+rX . && chmod 444 read/many.db

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Sweeps from the command line: what they say, shards, broken files, fronts.
+# Sweeps from the command line: output, shards, damaged files, fronts.
 #   sweep_test.sh ATTNVP SOURCE_DIR
 . "${BASH_SOURCE%/*}/sweep_harness.sh" "$1" "$2"
 
-### What a sweep says
+### Output of a sweep
 
 expect 0 '' sweep many.yaml --dry-run
 holds '^jobs +320 on 80 machines$'
@@ -15,7 +15,7 @@ holds '^done before +320$'
 expect 0 '' sweep many.yaml --jobs 2 --db two.db
 same_rows many.db two.db
 
-### Jobs that fail: status 1, by cause; again only on request
+### Failed jobs: status 1, by cause; repeated only on request
 
 printf 'network: H=2,N=48,E=16\ndataflow: [flat, mas]\naxes: {l1.size: [60 KiB, 1 MiB], tiling: [default, "nq=999"]}\n' >fails.yaml
 expect 1 '6 of 8 jobs did not end well; --retry tries them again' sweep fails.yaml
@@ -30,7 +30,7 @@ expect 1 '6 of 8 jobs' sweep fails.yaml --retry
 holds '^done before +2$'
 holds '^failed +6;'
 
-### Shards, in any order, with one of them twice
+### Shards in any order, one of them twice
 
 for k in 3 1 2 1; do expect 0 '' sweep many.yaml --shard "$k/3"; done
 expect 1 '' sweep many.yaml --db many.1-of-3.db --status
@@ -39,13 +39,13 @@ holds '^database +merged.db, 320 rows$'
 same_rows many.db merged.db
 expect 0 '' sweep many.yaml --db merged.db --status
 
-### What can go wrong: one sentence, nothing lost
+### Mistakes: one sentence, results are kept
 
 expect 2 "'nowhere' is not in .*sweeps" sweep nowhere
 expect 2 '--shard: found .4/3.' sweep tiny.yaml --shard 4/3
 expect 2 '--shard: found .1.' sweep tiny.yaml --shard 1
 expect 2 "--jobs: found '9999'; allowed is 0 to 1024" sweep tiny.yaml --jobs 9999
-expect 2 'sweep needs an argument' sweep
+expect 2 "sweep: argument 'sweep' is missing" sweep
 expect 2 'nowhere.db: no such file' pareto nowhere.db
 expect 2 'nowhere.db: no such file' merge out.db nowhere.db
 [[ -e out.db ]] && failed 'a failed merge left a database'
@@ -53,12 +53,12 @@ printf 'axes:\n  l1.size: []\n' >wrong.yaml
 expect 2 "wrong.yaml:2: axis 'l1.size' has no values" sweep wrong.yaml
 printf 'axes:\n  l1.sice: [1 MiB]\n' >wrong.yaml
 expect 2 "wrong.yaml:2: key 'l1.sice' is unknown; did you mean 'l1.size'" sweep wrong.yaml
-expect 2 'tiny.yaml: cannot be (read|written): it is no database' sweep tiny.yaml --db tiny.yaml
+expect 2 'tiny.yaml: cannot be (read|written): not a database' sweep tiny.yaml --db tiny.yaml
 cp many.db version.db
 sqlite3 version.db 'PRAGMA user_version = 7'
 expect 2 'version.db: has schema version 7; this attnvp reads version 3' sweep many.yaml --db version.db
 
-# Damage inside a row, which SQLite does not see: told of by whoever reads it.
+# Damage inside a row, which SQLite does not detect: reported by each reader.
 expect 0 '' sweep tiny.yaml --db tiny-kept.db
 number=$(sqlite3 tiny-kept.db 'SELECT cycles FROM jobs LIMIT 1')
 damaged() { # SQL
@@ -84,7 +84,7 @@ PYTHON
 expect 2 "none of the [0-9]+ jobs has a finite value of 'cycles / \\(cores - cores\\)'" pareto tiny-kept.db -x 'cycles / (cores - cores)'
 expect 2 "none of the [0-9]+ jobs has a finite value of 'partition.occupancy'" sensitivity tiny-kept.db --objective partition.occupancy
 
-# Databases of different sweeps are not joined by mistake.
+# Databases of different sweeps are not merged.
 expect 2 'many.db: is of another sweep .many. than tiny-kept.db .tiny., .* --different-sweeps' merge joined.db tiny-kept.db many.db
 [[ -e joined.db ]] && failed 'a failed merge left a database'
 expect 0 '' merge joined.db tiny-kept.db many.db --different-sweeps
@@ -96,12 +96,12 @@ expect 0 '' pareto many.db --versus mas,flat --csv f.csv --svg f.svg --html f.ht
 holds ' of 320 jobs are on the front'
 holds 'mas versus flat, cycles'
 [[ $(wc -l <f.csv) -ge 2 ]] && grep -q '</svg>' f.svg && grep -q 'id="data">{' f.html || failed 'an output is missing'
-# The command of a row runs the job again, and gives its cycles.
+# The command of a row repeats the job with equal cycles.
 command=$(tail -1 f.csv | sed -E 's/.*,"?(attnvp run .*[^"])"?,[0-9.]+,"?attnvp pareto .*$/\1/; s/""/"/g')
 cycles=$(PATH=$(dirname -- "$attnvp"):$PATH bash -c "$command --json -" | jq .cycles)
 [[ $cycles == "$(tail -1 f.csv | cut -d, -f1)" ]] || failed "$command: $cycles cycles, not $(tail -1 f.csv | cut -d, -f1)"
 expect 0 '' pareto many.db -x 'cycles / 1000' -y 'l1.size * clusters' -z 'max:utilization.mac' --where 'cores == 2' --svg g.svg
-# The least L1 of those within 5% of the fewest cycles, by the table itself.
+# The least L1 within 5% of the fewest cycles, computed from the table.
 expect 0 '' pareto many.db -x cycles -y l1.size --within 5%
 least=$(sqlite3 many.db 'SELECT min("l1.size") / 1024 FROM jobs WHERE cycles <= 1.05 * (SELECT min(cycles) FROM jobs)')
 holds "^the least l1.size within 5% of the best cycles: $least KiB\$"

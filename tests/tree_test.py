@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The source tree: includes point downwards only, and no folder is flat and full.
+"""The source tree: includes point downwards only, and folders have at most 25 C++ files.
 
     tree_test.py SOURCE_DIR
 """
@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-# What the sources of a folder may include: folders below it. The longest name that fits a path counts.
+# Folders that the sources of a folder may include. The longest name that is a prefix of a path applies.
 ABOVE = {
     "cli": ["cli", "explore", "platform", "models", "firmware", "benchmarks"],
     "explore": ["explore", "platform", "models", "firmware"],
@@ -18,7 +18,7 @@ ABOVE = {
     "firmware/runtime": ["firmware/runtime", "firmware/hal"],
     "firmware/hal": ["firmware/hal"],
 }
-# Includes that point upwards today. Entries are removed as they are mended; none is added.
+# Exceptions: includes that point upwards. The list may only shrink.
 UPWARDS = {
     "models/control/riscv/elf_file.cpp": ["platform/base/files.h", "platform/machine/error.h"],
 }
@@ -26,7 +26,7 @@ MOST_FILES = 25  # C++ files of a folder, its subfolders not counted
 
 
 def included(file):
-    """The project's own headers: those of the build have no folder."""
+    """The project's own headers; generated ones have no folder."""
     return [name for name in re.findall(r'^#include "([^"]+)"', file.read_text(), re.M) if "/" in name]
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The script `vp` itself: what it runs, with what output and exit status. Only for the program that it builds.
+# The script `vp`: its commands, output and exit status. Only for the program that it builds.
 #   vp_test.sh ATTNVP SOURCE_DIR
 root=$(realpath -- "$2")
 [[ $(realpath -- "$1") == "$root/build/release/cli/attnvp" ]] || exit 77
@@ -21,7 +21,7 @@ same "$log/stdout" "$log/want"
 grep -q '<html' "$root/build/demo.html" || failed "no report page"
 [[ $(wc -l <"$log/stdout") -ge 12 ]] || failed "not a table of eight dataflows: $(head -20 "$log/stdout")"
 
-# Anything else is the program's own, from any folder.
+# Other commands are passed to the program, from any folder.
 vp run --net H=1,N=16,E=16 --json -
 [[ $status -eq 0 ]] || failed "exit status $status: $(<"$log/stderr")"
 holds '.golden.passed' "$log/stdout"
@@ -31,12 +31,12 @@ ln -s "$root/vp" "$in/link"
 command='a link to vp'
 [[ $("$in/link" --version 2>/dev/null) == $("$attnvp" --version) ]] || failed 'a link to it does not work'
 
-# Nothing is left to build by now, so that no build is announced.
+# The build is complete, so that none is announced.
 vp run --net H=1,N=16,E=16
 [[ $status -eq 0 && ! -s $log/stderr ]] || failed "on stderr: $(<"$log/stderr")"
 
-# A build is announced where something is left to build, and only there. A project of its own, whose sources are found
-# by a pattern, as here: CMake looks for new ones at every build.
+# A build is announced only if a target is out of date. The project finds its sources by a pattern, as this one does:
+# CMake searches for new files at every build.
 project=$in/project
 mkdir -p "$project/cli"
 cp -- "$root/vp" "$project/vp"
@@ -52,7 +52,7 @@ add_executable(attnvp ${sources})
 set_target_properties(attnvp PROPERTIES RUNTIME_OUTPUT_DIRECTORY cli)
 END
 echo 'int main() {}' >"$project/cli/main.cpp"
-announces() { # WHY COUNT: so many lines on stderr
+announces() { # WHY COUNT: number of lines on stderr
   command="vp --version: $1"
   "$project/vp" --version >"$log/stdout" 2>"$log/stderr" </dev/null || failed "exit status $?: $(<"$log/stderr")"
   [[ $(grep -c '^vp: building; ' "$log/stderr") -eq $2 && $(wc -l <"$log/stderr") -eq $2 ]] ||
@@ -60,7 +60,7 @@ announces() { # WHY COUNT: so many lines on stderr
 }
 announces 'nothing is built yet' 1
 announces 'nothing is left' 0
-sleep 1 # times of files
+sleep 1 # resolution of file times
 echo 'int main() { return 0; }' >"$project/cli/main.cpp"
 announces 'a source has changed' 1
 announces 'nothing is left' 0
@@ -69,7 +69,7 @@ announces 'a source is new' 1
 touch "$project/CMakeLists.txt"
 announces 'configured anew, to the same' 0
 
-# Its help: its own commands, then the program's.
+# Help: commands of the script, then those of the program.
 vp help
 [[ $status -eq 0 && ! -s $log/stderr ]] || failed "exit status $status: $(<"$log/stderr")"
 "$attnvp" help >"$log/want"
@@ -79,7 +79,7 @@ vp help run
 "$attnvp" help run >"$log/want"
 same "$log/stdout" "$log/want"
 
-# The Python package, by the script and, after it, without; the path file is where the user's packages are.
+# The Python package, with the script and then without it; the path file is in the user's packages.
 if command -v python3 >/dev/null; then
   export PYTHONUSERBASE=$in/user
   unset VIRTUAL_ENV PYTHONPATH

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -29,6 +30,7 @@
 #include "platform/run/platform.h"
 #include "platform/streaming/graph_file.h"
 #include "platform/streaming/stream_run.h"
+#include "platform/trace/fst.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {
@@ -76,8 +78,8 @@ Figures parse_figures(const std::string& table) {
 
 Figures better(const Figures& a, const Figures& b) {
   Figures best = a;
-  for (Figure& figure : best) {
-    for (const Figure& other : b) {
+  for (BenchFigure& figure : best) {
+    for (const BenchFigure& other : b) {
       if (other.label == figure.label && other.seconds > 0 && other.seconds < figure.seconds) figure = other;
     }
   }
@@ -120,8 +122,8 @@ struct StreamRate {
 };
 StreamRate stream_rate(double budget) {
   const stream::Graph graph = stream::load_graph("memory-free", 512, 1);
-  stream::Runner runner(graph, config::load_energy(graph.energy), 1);
-  stream::Runner::Options options;
+  stream::StreamRunner runner(graph, config::load_energy(graph.energy), 1);
+  stream::StreamRunner::StreamOptions options;
   options.check_golden = false;
   StreamRate rate;
   rate.seconds = best_seconds(budget, [&] { rate.transfers = runner.run(options).transfers; });
@@ -161,6 +163,20 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
   return figures;
 }
 
+// `attnvp run --data timing` with tiles given, from its start to its end.
+double process_seconds(const BenchArguments& a, const job::Tiling& tiling) {
+  std::string tiles;
+  for (const auto& [name, value] : job::tiling_text(tiling))
+    tiles += fmt::format("{}{}={}", tiles.empty() ? "" : ",", name, value);
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command =
+      fmt::format("exec {} run --data timing --no-advice --hw {} --net {} --tiling {} >/dev/null",
+                  text::shell_word(program), text::shell_word(a.hardware), text::shell_word(a.network), tiles);
+  return best_seconds(a.seconds, [&] {
+    if (std::system(command.c_str()) != 0) throw config::ConfigError("a timing run of this program failed");
+  });
+}
+
 Figures measure(const BenchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   const workload::Workload n = workload::load(a.network);
@@ -169,21 +185,27 @@ Figures measure(const BenchArguments& a) {
   const job::Schedule mas = explore::tune(machine, n, open, energy);
   const job::Tensors tensors = job::random_tensors(n, 1);
 
+  const double process = process_seconds(a, mas.tiling);
   double timing = 0;
   std::uint64_t events = 0;
-  std::string waveform;
-  double traced = 0;
+  std::string waveform, compressed;
+  double traced = 0, traced_fst = 0;
   {
     job::Runner runner(machine, energy, false);
     timing = best_seconds(a.seconds, [&] { events = runner.run(n, mas, nullptr, {}).events; });
-    traced = best_seconds(a.seconds, [&] {
-      trace::Request request;
+    const auto trace = [&] {
+      trace::TraceRequest request;
       request.waveform = true;
       trace::Session session(request);
       job::RunOptions options;
       options.trace = &session;
       runner.run(n, mas, nullptr, options);
       waveform = session.vcd();
+    };
+    traced = best_seconds(a.seconds, trace);
+    traced_fst = best_seconds(a.seconds, [&] {
+      trace();
+      compressed = trace::fst_from_vcd(waveform);
     });
   }
   // The whole search without cache: candidates, bounds and simulations.
@@ -241,6 +263,10 @@ Figures measure(const BenchArguments& a) {
   timed("timing simulation with a waveform", traced,
         fmt::format("{:.2f}x untraced, {}", traced / timing,
                     report::with_prefix(static_cast<double>(waveform.size()), "B")));
+  timed("  the waveform in FST", traced_fst,
+        fmt::format("{:.2f}x untraced, {}", traced_fst / timing,
+                    report::with_prefix(static_cast<double>(compressed.size()), "B")));
+  timed("process of a timing run with tiles given", process, fmt::format("{:.1f}x the simulation", process / timing));
   timed(fmt::format("tiling search, {} simulations", evaluations), searching,
         fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching));
   if (clocked != 0) {
@@ -274,7 +300,7 @@ int bench(const BenchArguments& a) {
   table.column("time");
   table.column("rate or ratio");
   if (a.against.empty()) {
-    for (const Figure& f : patiently(a)) table.row({f.label, f.time, f.rate});
+    for (const BenchFigure& f : patiently(a)) table.row({f.label, f.time, f.rate});
   } else {
     // Alternates, so that changes of the host's load affect both.
     Figures theirs = figures_of(a.against, a);
@@ -284,9 +310,9 @@ int bench(const BenchArguments& a) {
     table.column("there");
     table.column("rate or ratio there");
     table.column("times as fast");
-    for (const Figure& f : ours) {
+    for (const BenchFigure& f : ours) {
       const auto there =
-          std::find_if(theirs.begin(), theirs.end(), [&f](const Figure& t) { return t.label == f.label; });
+          std::find_if(theirs.begin(), theirs.end(), [&f](const BenchFigure& t) { return t.label == f.label; });
       const bool known = there != theirs.end();
       const bool times = known && f.seconds > 0 && there->seconds > 0;
       table.row({f.label, f.time, f.rate, known ? there->time : "-", known ? there->rate : "-",

@@ -6,13 +6,13 @@
 
 namespace attnvp::cli {
 
-struct Figure {
+struct BenchFigure {
   std::string label;
   double seconds = 0;  // 0: not a time
   std::string time;    // as shown, or a text in its place
   std::string rate;
 };
-using Figures = std::vector<Figure>;
+using Figures = std::vector<BenchFigure>;
 
 // Parses a table printed by `bench`.
 Figures parse_figures(const std::string& table);

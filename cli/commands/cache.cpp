@@ -18,7 +18,7 @@ int cache(bool clear, bool list) {
   using explore::Cache;
   std::string text;
   if (list) {
-    for (const Cache::Entry& e : Cache::entries()) {
+    for (const Cache::CachedTiling& e : Cache::entries()) {
       text += fmt::format("{} on {} with {}: {} ({} cycles)\n", e.network, e.machine, e.dataflow, e.tiling,
                           report::with_commas(e.cycles));
     }
@@ -38,10 +38,10 @@ int cache(bool clear, bool list) {
 }  // namespace
 
 void add_cache(CLI::App& app, int& status) {
-  struct Flags {
+  struct CacheFlags {
     bool clear = false, list = false;
   };
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CacheFlags>();
   CLI::App& command =
       *app.add_subcommand("cache", "the tile sizes that were chosen and stored: where they are, how many");
   command.add_flag("--list", flags->list, "list them");

@@ -7,6 +7,7 @@
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
 #include "explore/validate/validate.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::cli {
 
@@ -20,6 +21,15 @@ struct CalibrateArguments {
 };
 
 int calibrate(const CalibrateArguments& a) {
+  const validate::DataSetOptions options{a.hardware, a.network, a.settings};
+  if (validate::has_power(a.data)) {
+    if (!a.keys.empty())
+      throw config::ConfigError("--key: a file of power has energies, which are fitted without keys");
+    print(validate::fit_text(a.data, options));
+    return 0;
+  }
+  if (a.keys.empty())
+    throw config::ConfigError("--key is required; allowed is a key of the machine, such as dram.bandwidth");
   std::optional<ProgressBar> bar;  // of one evaluation
   const auto tell = [&bar](const std::string& line) {
     bar.reset();
@@ -29,7 +39,7 @@ int calibrate(const CalibrateArguments& a) {
     if (!bar) bar.emplace();
     bar->update(done, all, a.data);
   };
-  const validate::Fit fit = validate::calibrate(a.data, {a.hardware, a.network, a.settings}, a.keys, tell, rows);
+  const validate::Fit fit = validate::calibrate(a.data, options, a.keys, tell, rows);
   bar.reset();
   print(validate::to_text(fit));
   return 0;
@@ -44,7 +54,8 @@ void add_calibrate(CLI::App& app, int& status) {
   add_text(command, "--data", a->data, "a file of measurements (CSV), known by its columns")->required();
   add_text(command, "--hw", a->hardware, "machine (default: the set's own)");
   add_text(command, "--net", a->network, "layer: what of the shape is not in the columns");
-  add_list(command, "--key", a->keys, "a key to fit; once for each")->required();
+  add_list(command, "--key", a->keys,
+           "a key to fit; once for each; none for a file of power, whose energies are fitted");
   add_settings(command, a->settings);
   command.callback([a, &status] { status = calibrate(*a); });
 }

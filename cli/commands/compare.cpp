@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
+#include "explore/layers/layers.h"
 #include "explore/processes/processes.h"
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
@@ -41,7 +42,7 @@ struct CompareArguments : JobArguments {
 };
 
 // Result of a dataflow's process.
-struct Outcome {
+struct DataflowOutcome {
   report::ComparisonRow row;
   job::RunResult spent;  // name and energy only
   std::string json;      // of the run
@@ -50,14 +51,14 @@ struct Outcome {
   bool wrong = false;    // `left_out` is a user error
 };
 
-void to_json(json& j, const Outcome& o) {
+void to_json(json& j, const DataflowOutcome& o) {
   json energy = json::array();
   for (const job::CounterValue& c : o.spent.counters) {
     energy.push_back({c.component, c.action, c.energy_pj, c.low_pj, c.high_pj});
   }
   j = {o.row, o.json, o.left_out, o.failed, o.wrong, o.spent.schedule.text, energy};
 }
-void from_json(const json& j, Outcome& o) {
+void from_json(const json& j, DataflowOutcome& o) {
   j[0].get_to(o.row);
   o.json = j[1].get<std::string>();
   o.left_out = j[2].get<std::string>();
@@ -75,20 +76,31 @@ void from_json(const json& j, Outcome& o) {
 }
 
 // A dataflow and the machine whose firmware contains it.
-struct Entry {
+struct ComparedDataflow {
   std::string dataflow;
   const MachineConfig* machine;
 };
 
-Outcome run_one(const Prepared& p, const Entry& entry, const CompareArguments& a, const job::Tensors* tensors) {
+DataflowOutcome run_one(const Prepared& p, const ComparedDataflow& entry, const CompareArguments& a,
+                        const job::Tensors* tensors) {
   const auto& [dataflow, of_entry] = entry;
   const MachineConfig& machine = *of_entry;
-  Outcome outcome;
+  DataflowOutcome outcome;
   try {
-    const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
-    job::Runner runner(machine, p.energy, p.full);
-    job::RunResult result = runner.run(p.network, schedule, tensors, {});
-    result.bound.advice = job::advice_for(result, machine);
+    job::RunResult result;
+    if (p.network.scope != workload::Scope::kAttention) {
+      explore::LayerOptions options;
+      options.full = p.full;
+      options.seed = a.seed;
+      options.tiling = p.tiling;
+      options.tuning = tuning_options(a);
+      result = explore::combined(explore::run_layer(machine, p.network, dataflow, p.energy, options));
+    } else {
+      const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
+      job::Runner runner(machine, p.energy, p.full);
+      result = runner.run(p.network, schedule, tensors, {});
+      result.bound.advice = job::advice_for(result, machine);
+    }
     outcome.row = report::comparison_row(result);
     outcome.json =
         report::to_json(result, machine.name, {"", a.energy_range, a.settings, config::machine_hash(machine), a.seed});
@@ -132,8 +144,8 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
 
 // Machine of each dataflow. Names in the machine's own firmware use it; other names use the shipped firmware on the
 // same processors. `given`: names come from the user; names in both firmwares are reported.
-std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
-                              const MachineConfig& shipped) {
+std::vector<ComparedDataflow> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
+                                         const MachineConfig& shipped) {
   const auto known = [](const MachineConfig& machine) {
     std::vector<std::string> known_names;
     for (const firmware::Dataflow* d : schedule::firmware_of(machine).dataflows()) known_names.emplace_back(d->name);
@@ -142,7 +154,7 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
   const std::string& elf = own.own<RiscvConfig>().firmware;
   const bool two = own.control.cpu == "riscv" && elf != RiscvConfig::kShipped;
   const std::vector<std::string> of_shipped = two ? known(shipped) : std::vector<std::string>(), of_own = known(own);
-  std::vector<Entry> entries;
+  std::vector<ComparedDataflow> entries;
   std::string both;
   for (const std::string& text : names) {
     const std::string name = text.substr(0, text.find(':'));
@@ -152,8 +164,8 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
     if (!has(of_own) && !has(of_shipped)) {
       std::vector<std::string> all = of_own;
       all.insert(all.end(), of_shipped.begin(), of_shipped.end());
-      throw config::ConfigError(
-          fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, all)));
+      throw config::ConfigError(fmt::format("dataflow {} is unknown{}", config::in_quotes(name),
+                                            config::hint(name, all, "attnvp list dataflows")));
     }
     if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
     if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;
@@ -167,10 +179,10 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
 }
 
 // Merges dataflows with equal cycles and counters: "lean = flash3".
-std::vector<Outcome> merge_equal(const std::vector<Outcome>& outcomes) {
-  std::vector<Outcome> merged;
+std::vector<DataflowOutcome> merge_equal(const std::vector<DataflowOutcome>& outcomes) {
+  std::vector<DataflowOutcome> merged;
   std::vector<json> counters;
-  for (const Outcome& outcome : outcomes) {
+  for (const DataflowOutcome& outcome : outcomes) {
     json own = json::parse(outcome.json)["counters"];
     std::size_t i = 0;
     while (i < merged.size() && (merged[i].row.cycles != outcome.row.cycles || counters[i] != own)) ++i;
@@ -187,7 +199,6 @@ std::vector<Outcome> merge_equal(const std::vector<Outcome>& outcomes) {
 
 int compare(const CompareArguments& a) {
   const Prepared p = prepare(a);
-  workload::refuse_scope(p.network);
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
@@ -196,16 +207,17 @@ int compare(const CompareArguments& a) {
   }
   MachineConfig shipped = p.machine;
   shipped.own<RiscvConfig>().firmware = RiscvConfig::kShipped;
-  const std::vector<Entry> entries = entries_of(names, !all, p.machine, shipped);
+  const std::vector<ComparedDataflow> entries = entries_of(names, !all, p.machine, shipped);
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
   files::Output* const html_file = outputs.open("--html", a.html);
 
   job::Tensors tensors;
-  if (p.full) tensors = job::random_tensors(p.network, a.seed);
+  const bool is_attention = p.network.scope == workload::Scope::kAttention;
+  if (p.full && is_attention) tensors = job::random_tensors(p.network, a.seed);
   const auto work = [&](std::size_t i) {
-    return json(run_one(p, entries[i], a, p.full ? &tensors : nullptr))
+    return json(run_one(p, entries[i], a, p.full && is_attention ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
   };
   std::vector<std::string> answers;
@@ -215,11 +227,11 @@ int compare(const CompareArguments& a) {
     answers = explore::in_processes(names.size(), a.jobs, work, progress);
   }  // clears the line
 
-  std::vector<Outcome> outcomes;
+  std::vector<DataflowOutcome> outcomes;
   std::string left_out, failures;
   bool wrong = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Outcome outcome;
+    DataflowOutcome outcome;
     if (answers[i].empty()) {
       outcome.failed = fmt::format("{}: the process that ran it ended before its answer", names[i]);
     } else {
@@ -234,10 +246,10 @@ int compare(const CompareArguments& a) {
   if (outcomes.empty() && wrong) throw config::ConfigError(failures.empty() ? left_out : failures);
   if (outcomes.empty()) throw job::RunError(failures.empty() ? left_out : failures);
   std::stable_sort(outcomes.begin(), outcomes.end(),
-                   [](const Outcome& x, const Outcome& y) { return x.row.cycles < y.row.cycles; });
+                   [](const DataflowOutcome& x, const DataflowOutcome& y) { return x.row.cycles < y.row.cycles; });
   std::string runs;
   std::vector<std::string> reports;
-  for (const Outcome& outcome : outcomes) {
+  for (const DataflowOutcome& outcome : outcomes) {
     runs += (runs.empty() ? "[\n" : ",\n") + outcome.json;
     reports.push_back(outcome.json);
   }
@@ -252,7 +264,7 @@ int compare(const CompareArguments& a) {
   outputs.commit();
   std::vector<report::ComparisonRow> rows;
   std::vector<job::RunResult> spent;
-  for (const Outcome& outcome : merge_equal(outcomes)) {
+  for (const DataflowOutcome& outcome : merge_equal(outcomes)) {
     rows.push_back(outcome.row);
     spent.push_back(outcome.spent);
   }

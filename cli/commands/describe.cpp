@@ -126,10 +126,10 @@ void describe_network(const std::string& what) {
   config::Provenances of_keys = workload::network_provenance(what);
   for (const config::Setting& setting : workload::read_hugging_face(path, parts.layer_type).settings) {
     const auto of_key = of_keys.extract(setting.path).mapped();
-    const bool kept = of_key.kind != config::Provenance::Kind::kSet;
-    print(fmt::format("  {:<12} {:<12} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
+    const bool kept = of_key.kind != config::ProvenanceKind::kSet;
+    print(fmt::format("  {:<18} {:<24} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
   }
-  for (const auto& [key, of_key] : of_keys) print(fmt::format("  {:<12} {:<12} {}\n", key, "", of_key.text()));
+  for (const auto& [key, of_key] : of_keys) print(fmt::format("  {:<18} {:<24} {}\n", key, "", of_key.text()));
 }
 
 void describe_energy(const std::string& what) {
@@ -163,7 +163,7 @@ std::string key_text(const std::string& path) {
   return text;
 }
 
-enum class Kind : unsigned char {
+enum class DescribedKind : unsigned char {
   kKeys,
   kCommands,
   kKey,
@@ -177,12 +177,12 @@ enum class Kind : unsigned char {
 };
 
 // Kind of a file by its keys; other files are treated as machines, which reports errors.
-Kind kind_of_file(const std::string& path) {
+DescribedKind kind_of_file(const std::string& path) {
   const YAML::Node root = config::Document::load(path).root();
-  if (!root.IsMap()) return Kind::kMachine;
-  if (root["ERT"] || root["MODEL"]) return Kind::kEnergy;
-  if (root["nodes"] || root["channels"]) return Kind::kStream;
-  return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
+  if (!root.IsMap()) return DescribedKind::kMachine;
+  if (root["ERT"] || root["MODEL"]) return DescribedKind::kEnergy;
+  if (root["nodes"] || root["channels"]) return DescribedKind::kStream;
+  return root["heads"] || root["emb"] ? DescribedKind::kNetwork : DescribedKind::kMachine;
 }
 
 bool is_program(const std::string& path) {
@@ -197,35 +197,39 @@ bool is_program(const std::string& path) {
 }
 
 // A name may have several meanings, such as a dataflow and a machine.
-std::vector<Kind> kinds_of(const std::string& what) {
-  if (what == "keys") return {Kind::kKeys};
-  if (what == "commands") return {Kind::kCommands};
-  if (what == "tiling") return {Kind::kTiling};
-  if (is_program(what)) return {Kind::kProgram};
-  if (workload::is_network_text(what)) return {Kind::kNetwork};
+std::vector<DescribedKind> kinds_of(const std::string& what) {
+  if (what == "keys") return {DescribedKind::kKeys};
+  if (what == "commands") return {DescribedKind::kCommands};
+  if (what == "tiling") return {DescribedKind::kTiling};
+  if (is_program(what)) return {DescribedKind::kProgram};
+  if (workload::is_network_text(what)) return {DescribedKind::kNetwork};
   if (config::is_path(what)) return {kind_of_file(what)};
-  std::vector<Kind> kinds;
+  std::vector<DescribedKind> kinds;
   std::vector<std::string> names;
   for (const firmware::Dataflow* d : schedule::compiled_firmware().dataflows()) {
-    if (what == d->name) kinds.push_back(Kind::kDataflow);
+    if (what == d->name) kinds.push_back(DescribedKind::kDataflow);
     names.emplace_back(d->name);
   }
-  for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
-                                     {config::Folder::kNetworks, Kind::kNetwork},
-                                     {config::Folder::kStreams, Kind::kStream},
-                                     {config::Folder::kEnergy, Kind::kEnergy}}) {
+  for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, DescribedKind::kMachine},
+                                     {config::Folder::kNetworks, DescribedKind::kNetwork},
+                                     {config::Folder::kStreams, DescribedKind::kStream},
+                                     {config::Folder::kEnergy, DescribedKind::kEnergy}}) {
     for (const config::CatalogEntry& entry : config::list(folder)) {
       if (what == entry.name) kinds.push_back(kind);
       names.push_back(entry.name);
     }
   }
-  if (!key_text(what).empty()) kinds.push_back(Kind::kKey);
+  if (!key_text(what).empty()) kinds.push_back(DescribedKind::kKey);
   if (!kinds.empty()) return kinds;
   std::vector<std::string> keys = config::with_sections(report::key_paths());
   for (const config::KeyInfo& key : job::tiling_keys()) keys.push_back(key.path);
   const bool like_a_key = config::nearest(what, names).empty() && !config::nearest(what, keys).empty();
-  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph, energy table or key{}",
-                                        config::in_quotes(what), config::hint(what, like_a_key ? keys : names)));
+  const std::string near = config::nearest(what, like_a_key ? keys : names);
+  throw config::ConfigError(fmt::format(
+      "{} is unknown; {}", config::in_quotes(what),
+      near.empty()
+          ? "allowed are machines, networks, dataflows, streaming graphs, energy tables (`attnvp list`) and keys"
+          : fmt::format("did you mean '{}'?", near)));
 }
 
 // Describes an ELF file, independent of the machine.
@@ -239,45 +243,46 @@ void describe_program(const std::string& elf) {
   }
 }
 
-void describe_as(Kind kind, const DescribeArguments& a) {
+void describe_as(DescribedKind kind, const DescribeArguments& a) {
   switch (kind) {
-    case Kind::kKeys:
+    case DescribedKind::kKeys:
       print(report::reference_markdown());
       break;
-    case Kind::kCommands:
+    case DescribedKind::kCommands:
       print(schedule::commands_markdown());
       break;
-    case Kind::kKey:
+    case DescribedKind::kKey:
       print(key_text(a.what));
       break;
-    case Kind::kTiling:
+    case DescribedKind::kTiling:
       describe_tiling();
       break;
-    case Kind::kDataflow:
+    case DescribedKind::kDataflow:
       describe_dataflow(*schedule::find_dataflow(a.what));
       break;
-    case Kind::kNetwork:
+    case DescribedKind::kNetwork:
       describe_network(a.what);
       break;
-    case Kind::kStream:
+    case DescribedKind::kStream:
       describe_stream(a.what);
       break;
-    case Kind::kEnergy:
+    case DescribedKind::kEnergy:
       describe_energy(a.what);
       break;
-    case Kind::kProgram:
+    case DescribedKind::kProgram:
       describe_program(a.what);
       break;
-    case Kind::kMachine:
+    case DescribedKind::kMachine:
       describe_machine(a);
       break;
   }
 }
 
 int describe(const DescribeArguments& a) {
-  const std::vector<Kind> kinds = kinds_of(a.what);
+  const std::vector<DescribedKind> kinds = kinds_of(a.what);
   const bool chip = a.area || !a.ert.empty() || !a.art.empty();
-  if ((!a.settings.empty() || a.all || chip) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
+  if ((!a.settings.empty() || a.all || chip) &&
+      std::find(kinds.begin(), kinds.end(), DescribedKind::kMachine) == kinds.end()) {
     throw config::ConfigError(fmt::format("{} for machines, which {} is not",
                                           chip    ? "--area, --ert and --art are"
                                           : a.all ? "--all is"
@@ -286,7 +291,7 @@ int describe(const DescribeArguments& a) {
   }
   if (chip) describe_area(a);
   if (chip) return 0;
-  for (const Kind kind : kinds) {
+  for (const DescribedKind kind : kinds) {
     if (kind != kinds.front()) print("\n");
     describe_as(kind, a);
   }

@@ -38,9 +38,9 @@ void list_operations() {
     }
     return text;
   };
-  for (const stream::Operation& o : stream::operations()) {
-    const bool reduces = o.kind == stream::Kind::kReduction;
-    const bool scans = o.kind == stream::Kind::kScan;
+  for (const stream::StreamOperation& o : stream::operations()) {
+    const bool reduces = o.kind == stream::NodeKind::kReduction;
+    const bool scans = o.kind == stream::NodeKind::kScan;
     table.row({o.name, ports_text(o.inputs), ports_text(o.outputs),
                reduces ? "sends"
                : scans ? "never"

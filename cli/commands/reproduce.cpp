@@ -25,14 +25,14 @@ struct PaperArguments {
 
   std::string stem() const { return std::filesystem::path(markdown).stem().string(); }
 };
-using Paper = papers::Report (*)(const PaperArguments&, const papers::Progress&);
+using Paper = papers::StudyReport (*)(const PaperArguments&, const papers::StudyProgress&);
 
 int reproduce(Paper paper, const PaperArguments& a) {
   files::Outputs outputs;
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const page_file = outputs.open("--markdown", a.markdown);
-  const papers::Report report = [&] {
+  const papers::StudyReport report = [&] {
     Waiting waiting("");
     return paper(a, [&waiting](const std::string& what) { waiting.say(what); });
   }();
@@ -42,7 +42,7 @@ int reproduce(Paper paper, const PaperArguments& a) {
   if (page_file != nullptr) {
     page_file->write(to_markdown(report), files::Form::kMarkdown);
     const std::filesystem::path folder = std::filesystem::path(a.markdown).parent_path();
-    for (const papers::Report::Plot& plot : report.plots) {
+    for (const papers::StudyReport::Plot& plot : report.plots) {
       const std::string path = (folder / fmt::format("{}-{}.svg", a.stem(), plot.suffix)).string();
       outputs.open("a plot of --markdown", path)->write(plot.svg, files::Form::kSvg);
     }
@@ -71,7 +71,7 @@ void add_reproduce(CLI::App& app, int& status) {
 
   const auto [mas, of_mas] =
       add("mas", "MAS-Attention: tables 2 and 3, DRAM accesses, breakdown, and where they disagree",
-          [](const PaperArguments& a, const papers::Progress& progress) {
+          [](const PaperArguments& a, const papers::StudyProgress& progress) {
             return papers::mas(a.hardware, a.data == "full", a.limits || !a.markdown.empty(), progress);
           });
   of_mas.hardware = "edge";
@@ -82,23 +82,26 @@ void add_reproduce(CLI::App& app, int& status) {
       ->capture_default_str();
   mas.add_flag("--limits", of_mas.limits, "search the longest sequences too (some 20 s), as for a page");
 
-  const auto [fusemax, of_fusemax] = add(
-      "fusemax", "FuseMax: cycles, speed-up, utilisation, DRAM traffic and energy, 1K to 1M tokens",
-      [](const PaperArguments& a, const papers::Progress& progress) { return papers::fusemax(a.longest, progress); });
+  const auto [fusemax, of_fusemax] =
+      add("fusemax", "FuseMax: cycles, speed-up, utilisation, DRAM traffic and energy, 1K to 1M tokens",
+          [](const PaperArguments& a, const papers::StudyProgress& progress) {
+            return papers::fusemax(a.longest, progress);
+          });
   of_fusemax.longest = 1U << 20;
   fusemax.add_option("--tokens", of_fusemax.longest, "the longest sequence")
       ->check(CLI::Range(1024U, 1U << 20))
       ->capture_default_str();
 
-  const auto [lean, of_lean] =
-      add("lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2",
-          [](const PaperArguments& a, const papers::Progress& progress) { return papers::lean(a.hardware, progress); });
+  const auto [lean, of_lean] = add("lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2",
+                                   [](const PaperArguments& a, const papers::StudyProgress& progress) {
+                                     return papers::lean(a.hardware, progress);
+                                   });
   of_lean.hardware = "a100-40gb";
   add_hardware(lean, of_lean.hardware);
 
   const auto [streaming, of_streaming] =
       add("streaming", "Streaming SDPA: memory and throughput over N, depths of the long FIFO",
-          [](const PaperArguments& a, const papers::Progress& progress) {
+          [](const PaperArguments& a, const papers::StudyProgress& progress) {
             return papers::streaming(a.longest, a.stem(), progress);
           });
   of_streaming.longest = 2048;

@@ -33,6 +33,7 @@
 #include "platform/report/report.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
+#include "platform/run/results/advice.h"
 #include "platform/trace/critical_path.h"
 
 namespace attnvp::cli {
@@ -61,7 +62,7 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
                                      std::uint32_t heads, std::uint32_t seq, std::uint32_t emb) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);  // read_npy reports errors of the file
-  const host_memory::Share briefly(fmt::format("{} {}", option, path), error ? 0 : size);
+  const host_memory::MemoryShare briefly(fmt::format("{} {}", option, path), error ? 0 : size);
   tensors::Array array = tensors::read_npy(path);
   const bool flat = n.ragged() && seq == 0;
   const std::vector<std::size_t> full =
@@ -114,7 +115,7 @@ int run_layer(const RunArguments& a, const Prepared& p) {
   files::note("seed", fmt::format("{}", a.seed));
   files::Outputs outputs;
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
-  explore::LayerOptions options{p.full, a.seed, p.tiling, tuning_options(a), {}};
+  explore::LayerOptions options{p.full, a.seed, p.tiling, tuning_options(a), 0, {}};
   explore::LayerRun run;
   {
     ProgressBar bar;
@@ -125,12 +126,19 @@ int run_layer(const RunArguments& a, const Prepared& p) {
                              a.dataflow == "auto" ? a.dataflow : default_dataflow(a.dataflow, p.network, p.machine),
                              p.energy, options);
   }
-  const std::string json = explore::to_json(run, p.machine.name, config::machine_hash(p.machine), a.settings);
+  if (!a.no_advice) {
+    job::RunResult& costliest = run.costliest().result;
+    costliest.bound.advice = job::advice_for(costliest, p.machine);
+  }
+  const std::string json =
+      explore::to_json(run, p.machine.name, config::machine_hash(p.machine), a.settings, a.energy_range);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   outputs.commit();
-  print(a.json == "-" ? json : explore::to_text(run, p.machine.name));
+  print(a.json == "-" ? json : explore::to_text(run, p.machine.name, a.energy_range));
   int status = 0;
-  for (const explore::OperationRun& o : run.operations) status = std::max(status, exit_status(o.result));
+  for (const explore::GroupRun& g : run.groups) {
+    for (const explore::OperationRun& o : g.operations) status = std::max(status, exit_status(o.result));
+  }
   return status;
 }
 
@@ -276,8 +284,8 @@ void add_run(CLI::App& app, int& status) {
           command.add_flag("--critical-path", a->critical_path,
                            "add the longest chain of commands and waits, see `attnvp explain`"),
           add_output(command, "--action-counts", a->action_counts, "write action counts in Accelergy's form (YAML)"),
-          add_energy_range(command, *a),
       });
+  a->options.valid_for(kOperation | kLayers | kRequests | kTiming, {add_energy_range(command, *a)});
   command.add_flag("--no-advice", a->no_advice,
                    "do not look for what would make the job faster: no further runs that try it");
   add_text(command, "--clusters", a->clusters, "clusters that the job has, such as 0-1; all, if none are named");

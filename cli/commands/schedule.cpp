@@ -40,7 +40,7 @@ std::string header(const MachineConfig& machine, const workload::Workload& netwo
       bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
 }
 
-nlohmann::ordered_json to_json(const schedule::Line& l) {
+nlohmann::ordered_json to_json(const schedule::ListingLine& l) {
   nlohmann::ordered_json j = {{"cluster", l.cluster}, {"queue", l.queue}, {"operation", l.operation}};
   if (l.queue != "cpu") j.update({{"number", l.number}, {"head", l.head}, {"row_block", l.row_block}});
   j.update({{"operands", l.operands}, {"waits", l.waits}, {"signals", l.signals}, {"l1_bytes", l.l1_bytes}});
@@ -57,7 +57,7 @@ int schedule(const ScheduleArguments& a) {
   const schedule::Job made = job::make_job(p.machine, p.network, chosen);
   const schedule::Counts counts = schedule::count(made, p.machine);
   const double bound = schedule::least_cycles(made, p.machine);
-  std::vector<schedule::Line> lines;
+  std::vector<schedule::ListingLine> lines;
   bool all = true;
   for (std::uint32_t c = 0; all && c < p.machine.clusters; ++c) all = schedule::print_stream(made, c, a.most, lines);
 
@@ -68,7 +68,7 @@ int schedule(const ScheduleArguments& a) {
     j["commands"] = counts.commands;
     j["complete"] = all;
     j["stream"] = nlohmann::ordered_json::array();
-    for (const schedule::Line& line : lines) j["stream"].push_back(to_json(line));
+    for (const schedule::ListingLine& line : lines) j["stream"].push_back(to_json(line));
     json = report::json_text(j);
   }
   if (file != nullptr) file->write(json, files::Form::kOwn);
@@ -79,7 +79,7 @@ int schedule(const ScheduleArguments& a) {
   }
   print(header(p.machine, p.network, chosen, counts, bound));
   std::uint32_t cluster = 0;
-  for (const schedule::Line& line : lines) {
+  for (const schedule::ListingLine& line : lines) {
     if (line.cluster != cluster) print(fmt::format("# cluster {}\n", cluster = line.cluster));
     print(schedule::to_text(line) + "\n");
   }

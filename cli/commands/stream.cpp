@@ -53,9 +53,9 @@ int stream(const StreamArguments& a) {
   trace::Waveform waveform;
   waveform.vcd_name = file_name(a.vcd);
   waveform.names_name = file_name(paths.names);
-  stream::Runner::Options options;
+  stream::StreamRunner::StreamOptions options;
   if (!a.vcd.empty()) options.waveform = &waveform;
-  stream::Runner runner(graph, energy, a.seed);
+  stream::StreamRunner runner(graph, energy, a.seed);
   const stream::StreamResult result = [&] {
     const Waiting waiting(fmt::format("{} at N={}, d={}", graph.name, graph.n, graph.d));
     return runner.run(options);

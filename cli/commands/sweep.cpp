@@ -46,11 +46,11 @@ struct SweepArguments {
   std::vector<std::string> slurm_options;  // for sbatch, "--time=1:00:00"
 };
 
-struct Share {
+struct SweepShare {
   std::uint32_t k = 1, n = 1;
 };
 
-Share parse_share(const std::string& text) {
+SweepShare parse_share(const std::string& text) {
   unsigned k = 0, n = 0;
   int end = 0;
   const bool two = std::sscanf(text.c_str(), "%5u/%5u%n", &k, &n, &end) == 2 && text.size() == std::size_t(end);
@@ -79,7 +79,7 @@ int submit(const SweepArguments& a, const explore::SweepFile& sweep, const std::
   return 0;
 }
 
-std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, const explore::SweepProgress& p,
+std::string to_text(const explore::SweepFile& sweep, const explore::SweepPlan& plan, const explore::SweepProgress& p,
                     const std::string& database) {
   std::string out;
   const auto line = [&out](const char* name, const std::string& value) {
@@ -110,7 +110,7 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
 int sweep(const SweepArguments& a) {
   text::set_command({});  // rows contain the command of their job
   const explore::SweepFile file = explore::load_sweep(a.sweep);
-  const Share share = parse_share(a.shard);
+  const SweepShare share = parse_share(a.shard);
   const std::string database = !a.database.empty() ? a.database
                                : share.n == 1      ? file.name + ".db"
                                                    : fmt::format("{}.{}-of-{}.db", file.name, share.k, share.n);
@@ -118,7 +118,7 @@ int sweep(const SweepArguments& a) {
     explore::make_plan(file);  // reports errors in the file before jobs start
     return submit(a, file, database);
   }
-  const explore::Plan plan = explore::make_plan(file);
+  const explore::SweepPlan plan = explore::make_plan(file);
   explore::SweepOptions options;
   options.database = database;
   options.jobs = static_cast<unsigned>(a.jobs > 0 ? a.jobs : std::max(1U, std::thread::hardware_concurrency()));

@@ -54,7 +54,11 @@ int validate(const ValidateArguments& a) {
   const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
   if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
   if (html_file != nullptr) html_file->write(validate::to_html(results), files::Form::kHtml);
-  if (markdown_file != nullptr) markdown_file->write(validate::to_markdown(results), files::Form::kOwn);
+  if (markdown_file != nullptr) {
+    const std::filesystem::path plot = std::filesystem::path(a.markdown).replace_extension(".svg");
+    markdown_file->write(validate::to_markdown(results, plot.filename().string()), files::Form::kOwn);
+    outputs.open("a plot of --markdown", plot.string())->write(validate::to_svg(results), files::Form::kSvg);
+  }
   if (json_file != nullptr) json_file->write(document, files::Form::kOwn);
   outputs.commit();
   const std::string text = all ? validate::summary(results, text::line_width()) : validate::to_text(results.front());
@@ -79,7 +83,7 @@ void add_validate(CLI::App& app, int& status) {
   add_output(command, "--csv", a->csv, "write all rows as CSV");
   add_output(command, "--html", a->html, "write a page with a plot and all rows");
   add_output(command, "--markdown", a->markdown,
-             "write a page of errors and worst rows, as docs/results/validation.md");
+             "write a page of errors and worst rows, as docs/results/validation.md, and its plot beside it (.svg)");
   add_json(command, a->json);
   add_memory_limit(command);
   command.callback([a, &status] { status = validate(*a); });

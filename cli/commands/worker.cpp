@@ -29,13 +29,13 @@ constexpr std::size_t kLongestRequest = 1U << 20;
 constexpr std::size_t kMostFiles = 16;
 constexpr int kAboveFiles = 64;  // above the file descriptors of a request
 
-struct Request {
+struct WorkerRequest {
   std::string text;
   std::vector<int> files;
 };
 
 // False if the peer has closed the connection.
-bool receive(Request& request) {
+bool receive(WorkerRequest& request) {
   request.text.resize(kLongestRequest);
   request.files.clear();
   iovec bytes{request.text.data(), request.text.size()};
@@ -74,7 +74,7 @@ int place(const std::vector<int>& files) {
 }
 
 // Runs a request in the child process.
-[[noreturn]] void serve(Request& request) {
+[[noreturn]] void serve(WorkerRequest& request) {
   std::vector<char*> fields;
   for (char* at = request.text.data(); at < request.text.data() + request.text.size(); at += std::strlen(at) + 1) {
     fields.push_back(at);
@@ -110,7 +110,7 @@ class Server {
   }
 
   void run() {
-    Request request;
+    WorkerRequest request;
     for (;;) {
       pollfd wanted{STDIN_FILENO, POLLIN, 0};
       const int ready = ::ppoll(&wanted, 1, nullptr, &before_);
@@ -123,7 +123,7 @@ class Server {
   }
 
  private:
-  void start(Request& request) {
+  void start(WorkerRequest& request) {
     if (request.files.size() < 4 || request.text.empty() || request.text.back() != '\0') {
       for (const int file : request.files) ::close(file);
       return;  // the client sees end of file
@@ -179,7 +179,8 @@ int worker() {
   int kind = 0;
   socklen_t bytes = sizeof kind;
   if (::getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &kind, &bytes) != 0 || kind != SOCK_SEQPACKET) {
-    throw config::ConfigError("worker: stdin is no socket of kind SOCK_SEQPACKET; the Python package starts workers");
+    throw config::ConfigError(
+        "worker: stdin must be a socket of kind SOCK_SEQPACKET; the Python package starts workers");
   }
   Server().run();
   return 0;

@@ -69,7 +69,7 @@ Asked parse_beside(const std::string& text, const JobArguments& a) {
   return asked;
 }
 
-job::Schedule schedule_of(const Asked& asked, const job::Part& part, const config::EnergyTable& energy,
+job::Schedule schedule_of(const Asked& asked, const job::MachinePart& part, const config::EnergyTable& energy,
                           explore::TuningOptions tuning) {
   const std::string wanted = default_dataflow(asked.dataflow, asked.network, part.machine);
   const bool searched = asked.tiling == "auto";
@@ -91,7 +91,7 @@ int run_side_by_side(const JobArguments& a, const Prepared& p, const std::string
   for (const std::string& text : beside) asked.push_back(parse_beside(text, a));
   std::vector<job::Clusters> clusters;
   for (const Asked& job : asked) clusters.push_back(job.clusters);
-  const std::vector<job::Part> parts = job::parts_of(p.machine, clusters);
+  const std::vector<job::MachinePart> parts = job::parts_of(p.machine, clusters);
   config::note_machine(p.machine, a.settings);
   files::note("seed", fmt::format("{}", a.seed));
   files::Outputs outputs;

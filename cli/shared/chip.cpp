@@ -35,7 +35,7 @@ std::string area_text(const MachineConfig& machine) {
                report::with_prefix(leakage_mw * 1e-3 * static_cast<double>(count), "W")});
   };
   double leakage_mw = 0;
-  for (const energy::Part& part : model.parts()) {
+  for (const energy::ModelPart& part : model.parts()) {
     row(part.title(), part.count, part.area_mm2, part.leakage_mw.value);
     leakage_mw += part.leakage_mw.value * static_cast<double>(part.count);
   }
@@ -56,14 +56,14 @@ std::string area_json(const MachineConfig& machine) {
     to = to.is_null() ? value : to.get<double>() + value;
   };
   double leakage = 0;
-  for (const energy::Part& part : model.parts()) {
+  for (const energy::ModelPart& part : model.parts()) {
     const auto count = static_cast<double>(part.count);
     add(document["area_mm2"][part.module], part.area_mm2 * count);
     leakage += part.leakage_mw.value * count * 1e-3;
   }
   document["area_mm2"]["spare"] = model.spare_mm2();
   document["leakage_w"]["total"] = leakage;
-  for (const energy::Part& part : model.parts()) {
+  for (const energy::ModelPart& part : model.parts()) {
     add(document["leakage_w"][part.module], part.leakage_mw.value * static_cast<double>(part.count) * 1e-3);
   }
   document["macs_per_second_mm2"] = macs_per_second(machine) / model.area_mm2();
@@ -75,7 +75,7 @@ std::string area_svg(const MachineConfig& machine) {
   const energy::MachineModel model = model_of(machine);
   plot::TreeNode whole{machine.name, 0, 0, {}}, cluster{"cluster", 0, 0, {}}, core{"core", 0, 0, {}};
   std::size_t color = 0;
-  for (const energy::Part& part : model.parts()) {
+  for (const energy::ModelPart& part : model.parts()) {
     plot::TreeNode& place = part.in_core ? core : part.in_cluster ? cluster : whole;
     if (!part.core) place.parts.push_back({part.module, part.area_mm2, color++, {}});
   }
@@ -83,7 +83,7 @@ std::string area_svg(const MachineConfig& machine) {
   for (std::uint32_t k = 0; k < machine.cores; ++k) {
     plot::TreeNode own = core;
     std::size_t own_color = color;
-    for (const energy::Part& part : model.parts()) {
+    for (const energy::ModelPart& part : model.parts()) {
       if (part.core == k) own.parts.push_back({part.module, part.area_mm2, own_color++, {}});
     }
     colors = std::max(colors, own_color);
@@ -125,7 +125,7 @@ std::string art_yaml(const MachineConfig& machine) {
   constexpr double kUm2PerMm2 = 1e6;
   const energy::MachineModel model = model_of(machine);
   std::string out = fmt::format("# {}; um^2 of one of each\nART:\n  version: 0.4\n  tables:\n", machine.name);
-  for (const energy::Part& part : model.parts()) {
+  for (const energy::ModelPart& part : model.parts()) {
     out += fmt::format("    - {{name: 'attnvp.{}[1..{}]', area: {}}}\n", part.title(), part.count,
                        part.area_mm2 * kUm2PerMm2);
   }

@@ -14,8 +14,8 @@ namespace {
 
 using schedule::check::Finding;
 using schedule::check::Party;
-using schedule::check::Recorder;
 using schedule::check::Report;
+using schedule::check::TraceRecorder;
 
 nlohmann::ordered_json to_json(const Party& p) {
   nlohmann::ordered_json j = {{"cluster", p.cluster}, {"queue", p.queue}};
@@ -66,7 +66,7 @@ RunCheck::RunCheck(job::Runner& runner, const workload::Workload& network, const
       accesses_(runner.platform().machine()),
       result_bytes_(job::result_bytes(network, schedule)) {
   for (std::uint32_t c = 0; c < runner.platform().machine().clusters; ++c) {
-    recorders_.push_back(std::make_unique<Recorder>(trace_, accesses_, c, Recorder::Levels::kFast));
+    recorders_.push_back(std::make_unique<TraceRecorder>(trace_, accesses_, c, TraceRecorder::Levels::kFast));
   }
   tap_ = std::make_unique<job::CommandTap>(runner.platform(), job_,
                                            [this](std::uint32_t c) { return recorders_[c].get(); });

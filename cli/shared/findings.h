@@ -28,7 +28,7 @@ class RunCheck {
   schedule::Job job_;
   schedule::check::Trace trace_;
   schedule::check::Accesses accesses_;
-  std::vector<std::unique_ptr<schedule::check::Recorder>> recorders_;
+  std::vector<std::unique_ptr<schedule::check::TraceRecorder>> recorders_;
   std::unique_ptr<job::CommandTap> tap_;
   std::uint64_t result_bytes_;
 };

@@ -22,11 +22,11 @@ std::set<std::string>& unquoted_names() {
   return names;
 }
 
-struct Refusal {
+struct OptionRefusal {
   unsigned jobs;
   const char* sentence;
 };
-constexpr Refusal kRefusals[] = {
+constexpr OptionRefusal kRefusals[] = {
     {kRequests, "{} does not go with --requests"},
     {kBeside, "{} is for a job that has the machine to itself, without --clusters and --beside"},
     {kLayers, "{} is for a single operation; a layer's are gemm:ROWSxCOLUMNSxDEPTH and its attention"},
@@ -116,7 +116,7 @@ CLI::Option* add_seed(CLI::App& command, std::uint64_t& seed) {
 CLI::Option* add_memory_limit(CLI::App& command) {
   const auto set = [](const std::string& text) {
     try {
-      host_memory::set_limit(config::parse_integer(config::Unit::kBytes, text));
+      host_memory::set_limit(config::parse_integer(config::KeyUnit::kBytes, text));
     } catch (const config::ConfigError& problem) {
       throw config::ConfigError(fmt::format("--memory-limit: {}", problem.what()));
     }
@@ -149,7 +149,7 @@ void JobOptions::valid_for(unsigned jobs, std::initializer_list<CLI::Option*> op
 }
 
 void JobOptions::check(unsigned job) const {
-  for (const Refusal& refusal : kRefusals) {
+  for (const OptionRefusal& refusal : kRefusals) {
     for (const auto& [option, jobs] : valid_) {
       if (option->count() == 0 || (job & refusal.jobs & ~jobs) == 0) continue;
       throw config::ConfigError(fmt::format(fmt::runtime(refusal.sentence), option->get_name()));

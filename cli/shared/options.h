@@ -40,7 +40,7 @@ CLI::Option* unquoted(CLI::Option* option);
 std::string command_text(int argc, const char* const* argv);
 
 // Properties of a job: one kind, and further conditions.
-enum Job : unsigned {
+enum JobTraits : unsigned {
   kAttention = 1,
   kGemm = 2,
   kRowOperation = 4,

@@ -31,14 +31,14 @@ void rewrite(std::string line) {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : terminal_(reports_ >= 0 || can_rewrite()), start_(Clock::now()) {}
+ProgressBar::ProgressBar() : terminal_(reports_ >= 0 || can_rewrite()), start_(std::chrono::steady_clock::now()) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
 }
 
 void ProgressBar::update(std::uint64_t done, std::uint64_t total, const std::string& note, std::uint64_t skipped) {
-  const Clock::time_point now = Clock::now();
+  const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
   if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   if (reports_ >= 0) {

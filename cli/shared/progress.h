@@ -29,11 +29,10 @@ class ProgressBar {
   void update(std::uint64_t done, std::uint64_t total, const std::string& note, std::uint64_t skipped = 0);
 
  private:
-  using Clock = std::chrono::steady_clock;
   inline static int reports_ = -1;
   bool terminal_;
   bool shown_ = false;
-  Clock::time_point start_, last_{};
+  std::chrono::steady_clock::time_point start_, last_{};
 };
 
 // Progress line for work without known progress: "note  0:03", after one second, by a separate thread.

@@ -10,6 +10,7 @@
 #include "platform/base/files.h"
 #include "platform/machine/error.h"
 #include "platform/machine/units.h"
+#include "platform/trace/fst.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/waveform.h"
 
@@ -23,9 +24,9 @@ namespace {
 std::uint64_t parse_cycle(const char* option, const std::string& text, double clock_hz) {
   try {
     if (!text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-      return config::parse_integer(config::Unit::kCycles, text);
+      return config::parse_integer(config::KeyUnit::kCycles, text);
     }
-    const double cycles = config::parse_real(config::Unit::kTime, text) * clock_hz;
+    const double cycles = config::parse_real(config::KeyUnit::kTime, text) * clock_hz;
     if (cycles >= 1.8e19) throw config::ConfigError("found a time beyond every run");
     return static_cast<std::uint64_t>(std::llround(cycles));
   } catch (const config::ConfigError& e) {
@@ -93,7 +94,7 @@ TraceFiles::TraceFiles(const TraceArguments& a, double clock_hz, files::Outputs&
   idle_ = outputs.open("the filter of --vcd", waveform_.idle);
   sucl_ = outputs.open("the command file of --vcd", waveform_.sucl);
   timeline_file_ = outputs.open("--timeline", timeline_);
-  trace::Request request;
+  trace::TraceRequest request;
   request.waveform = !waveform_.vcd.empty();
   request.timeline = !timeline_.empty();
   request.scopes = a.scopes;
@@ -134,7 +135,7 @@ FirmwareFiles::FirmwareFiles(const TraceArguments& a, double clock_hz, files::Ou
     : page_(fs::path(a.profile).extension() == ".html") {
   profile_ = outputs.open("--profile", a.profile);
   log_ = outputs.open("--instruction-trace", a.instructions);
-  firmware_watch::Request request;
+  firmware_watch::WatchRequest request;
   request.profile = profile_ != nullptr;
   request.log = log_ != nullptr;
   if (request.log) std::tie(request.from_cycle, request.to_cycle) = trace_window(a, clock_hz);

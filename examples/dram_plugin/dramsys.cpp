@@ -25,15 +25,15 @@ std::string config_path() {
 }
 
 // DRAMSys's multi-passthrough socket has another type; forwards all transactions to it.
-class Memory : public sc_core::sc_module {
+class DramsysMemory : public sc_core::sc_module {
  public:
-  explicit Memory(sc_core::sc_module_name name)
+  explicit DramsysMemory(sc_core::sc_module_name name)
       : sc_module(name), dram_("dramsys", DRAMSys::Config::from_path(config_path())) {
     out_.bind(dram_.tSocket);
-    in.register_nb_transport_fw(this, &Memory::forward);
-    out_.register_nb_transport_bw(this, &Memory::backward);
+    in.register_nb_transport_fw(this, &DramsysMemory::forward);
+    out_.register_nb_transport_bw(this, &DramsysMemory::backward);
   }
-  tlm_utils::simple_target_socket<Memory> in{"in"};
+  tlm_utils::simple_target_socket<DramsysMemory> in{"in"};
   std::uint32_t burst_bytes() const { return dram_.getMemSpec().defaultBytesPerBurst; }
 
  private:
@@ -44,20 +44,20 @@ class Memory : public sc_core::sc_module {
     return in->nb_transport_bw(payload, phase, delay);
   }
   DRAMSys::DRAMSys dram_;
-  tlm_utils::simple_initiator_socket<Memory> out_{"out"};
+  tlm_utils::simple_initiator_socket<DramsysMemory> out_{"out"};
 };
 
-class Plugin : public attnvp::DramPlugin {
+class DramsysPlugin : public attnvp::DramPlugin {
  public:
-  explicit Plugin(const attnvp::DramPluginSite& site) : memory_(site.name) {}
+  explicit DramsysPlugin(const attnvp::DramPluginSite& module_context) : memory_(module_context.name) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.in; }
   bool phases() const override { return true; }
   std::uint32_t most_bytes() const override { return memory_.burst_bytes(); }
 
  private:
-  Memory memory_;
+  DramsysMemory memory_;
 };
 
 }  // namespace
 
-ATTNVP_DRAM_PLUGIN(Plugin)
+ATTNVP_DRAM_PLUGIN(DramsysPlugin)

@@ -78,9 +78,9 @@ class TwoBanks : public sc_core::sc_module {
   tlm_utils::peq_with_cb_and_phase<TwoBanks> events_{this, &TwoBanks::event};
 };
 
-class Plugin : public attnvp::DramPlugin {
+class TwoBanksPlugin : public attnvp::DramPlugin {
  public:
-  explicit Plugin(const attnvp::DramPluginSite& site) : dram_(site.name) {}
+  explicit TwoBanksPlugin(const attnvp::DramPluginSite& module_context) : dram_(module_context.name) {}
   tlm::tlm_target_socket<>& socket() override { return dram_.socket; }
 #ifdef TWO_BANKS_PHASES
   bool phases() const override { return true; }
@@ -92,4 +92,4 @@ class Plugin : public attnvp::DramPlugin {
 
 }  // namespace
 
-ATTNVP_DRAM_PLUGIN(Plugin)
+ATTNVP_DRAM_PLUGIN(TwoBanksPlugin)

@@ -25,7 +25,7 @@ class AtMemory : public sc_core::sc_module {
 
  private:
   static constexpr std::size_t kUnderWay = 8;
-  struct Access {
+  struct AtAccess {
     tlm::tlm_generic_payload* payload;
     sc_core::sc_time due;
   };
@@ -60,7 +60,7 @@ class AtMemory : public sc_core::sc_module {
   void respond() {
     while (true) {
       while (under_way_.empty()) wait(accepted_);
-      const Access access = under_way_.front();
+      const AtAccess access = under_way_.front();
       if (access.due > sc_core::sc_time_stamp()) wait(access.due - sc_core::sc_time_stamp());
       wait(2, sc_core::SC_NS);
       under_way_.pop_front();
@@ -75,13 +75,13 @@ class AtMemory : public sc_core::sc_module {
   }
 
   tlm::tlm_generic_payload* request_ = nullptr;  // between BEGIN_REQ and END_REQ
-  std::deque<Access> under_way_;
+  std::deque<AtAccess> under_way_;
   sc_core::sc_event requested_, accepted_, answered_, ended_;
 };
 
-class Plugin : public attnvp::MemoryPlugin {
+class AtMemoryPlugin : public attnvp::MemoryPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : memory_(site.name) {}
+  explicit AtMemoryPlugin(const attnvp::PluginContext& module_context) : memory_(module_context.name) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.socket; }
   bool phases() const override { return true; }
   std::uint32_t most_bytes() const override { return 256; }
@@ -92,4 +92,4 @@ class Plugin : public attnvp::MemoryPlugin {
 
 }  // namespace
 
-ATTNVP_MEMORY_PLUGIN(Plugin)
+ATTNVP_MEMORY_PLUGIN(AtMemoryPlugin)

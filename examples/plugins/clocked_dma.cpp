@@ -20,17 +20,17 @@ namespace hal = attnvp::hal;
 
 class ClockedDma : public sc_core::sc_module {
  public:
-  ClockedDma(sc_core::sc_module_name name, const attnvp::PluginContext& site)
+  ClockedDma(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
       : sc_module(name),
-        clock_("clock", sc_core::sc_time(1 / site.clock_hz, sc_core::SC_SEC)),
-        registers_(site.registers),
-        events_(site.events),
-        l1_(site.l1),
-        l1_bytes_(site.l1_bytes),
-        queues_(site.channels) {
+        clock_("clock", sc_core::sc_time(1 / module_context.clock_hz, sc_core::SC_SEC)),
+        registers_(module_context.registers),
+        events_(module_context.events),
+        l1_(module_context.l1),
+        l1_bytes_(module_context.l1_bytes),
+        queues_(module_context.channels) {
     control.register_b_transport(this, &ClockedDma::access);
     SC_HAS_PROCESS(ClockedDma);
-    for (std::uint32_t i = 0; i < site.channels; ++i) {
+    for (std::uint32_t i = 0; i < module_context.channels; ++i) {
       sc_core::sc_spawn_options clocked;
       clocked.set_sensitivity(&clock_.posedge_event());
       clocked.dont_initialize();
@@ -53,7 +53,7 @@ class ClockedDma : public sc_core::sc_module {
     example::transport(address - l1_ < l1_bytes_ ? l1 : bus, command, address, data, bytes);
   }
 
-  void serve(example::CommandQueue& queue) {
+  void serve(example::DescriptorQueue& queue) {
     std::vector<unsigned char> data(kBurst);
     while (true) {
       while (queue.empty()) wait();  // for a rising edge
@@ -81,12 +81,12 @@ class ClockedDma : public sc_core::sc_module {
 
   sc_core::sc_clock clock_;
   const std::uint64_t registers_, events_, l1_, l1_bytes_;
-  std::vector<example::CommandQueue> queues_;  // one for each channel
+  std::vector<example::DescriptorQueue> queues_;  // one for each channel
 };
 
-class Plugin : public attnvp::DmaPlugin {
+class ClockedDmaPlugin : public attnvp::DmaPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : dma_(site.name, site) {}
+  explicit ClockedDmaPlugin(const attnvp::PluginContext& module_context) : dma_(module_context.name, module_context) {}
   tlm::tlm_target_socket<>& control() override { return dma_.control; }
   tlm::tlm_initiator_socket<>& l1() override { return dma_.l1; }
   tlm::tlm_initiator_socket<>& bus() override { return dma_.bus; }
@@ -97,4 +97,4 @@ class Plugin : public attnvp::DmaPlugin {
 
 }  // namespace
 
-ATTNVP_DMA_PLUGIN(Plugin)
+ATTNVP_DMA_PLUGIN(ClockedDmaPlugin)

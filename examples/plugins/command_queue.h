@@ -14,7 +14,7 @@ namespace example {
 
 namespace hal = attnvp::hal;
 
-class CommandQueue {
+class DescriptorQueue {
  public:
   // Register access at `offset` in the queue's window. The doorbell blocks while the queue is full.
   void access(tlm::tlm_generic_payload& payload, std::uint64_t offset, sc_core::sc_time& delay) {

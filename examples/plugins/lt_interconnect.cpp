@@ -17,20 +17,20 @@ namespace {
 
 class LtBus : public sc_core::sc_module {
  public:
-  LtBus(sc_core::sc_module_name name, const attnvp::PluginContext& site)
-      : sc_module(name), cycle_(1 / site.clock_hz, sc_core::SC_SEC), targets_(site.targets) {
-    for (std::uint32_t i = 0; i < site.initiators; ++i) {
-      in.push_back(std::make_unique<In>(("in" + std::to_string(i)).c_str()));
+  LtBus(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
+      : sc_module(name), cycle_(1 / module_context.clock_hz, sc_core::SC_SEC), targets_(module_context.targets) {
+    for (std::uint32_t i = 0; i < module_context.initiators; ++i) {
+      in.push_back(std::make_unique<BusTarget>(("in" + std::to_string(i)).c_str()));
       in.back()->register_b_transport(this, &LtBus::b_transport, static_cast<int>(i));
     }
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      out.push_back(std::make_unique<Out>(("out" + std::to_string(i)).c_str()));
+      out.push_back(std::make_unique<BusInitiator>(("out" + std::to_string(i)).c_str()));
     }
   }
-  using In = tlm_utils::simple_target_socket_tagged<LtBus>;
-  using Out = tlm_utils::simple_initiator_socket<LtBus>;
-  std::vector<std::unique_ptr<In>> in;
-  std::vector<std::unique_ptr<Out>> out;
+  using BusTarget = tlm_utils::simple_target_socket_tagged<LtBus>;
+  using BusInitiator = tlm_utils::simple_initiator_socket<LtBus>;
+  std::vector<std::unique_ptr<BusTarget>> in;
+  std::vector<std::unique_ptr<BusInitiator>> out;
 
  private:
   void b_transport(int /*initiator*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -46,13 +46,14 @@ class LtBus : public sc_core::sc_module {
   }
 
   const sc_core::sc_time cycle_;
-  const std::vector<attnvp::PluginContext::Range> targets_;
+  const std::vector<attnvp::PluginContext::TargetRange> targets_;
   sc_core::sc_mutex bus_;
 };
 
-class Plugin : public attnvp::InterconnectPlugin {
+class LtInterconnectPlugin : public attnvp::InterconnectPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : bus_(site.name, site) {}
+  explicit LtInterconnectPlugin(const attnvp::PluginContext& module_context)
+      : bus_(module_context.name, module_context) {}
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *bus_.in.at(initiator); }
   tlm::tlm_initiator_socket<>& out(std::uint32_t target) override { return *bus_.out.at(target); }
 
@@ -62,4 +63,4 @@ class Plugin : public attnvp::InterconnectPlugin {
 
 }  // namespace
 
-ATTNVP_INTERCONNECT_PLUGIN(Plugin)
+ATTNVP_INTERCONNECT_PLUGIN(LtInterconnectPlugin)

@@ -41,8 +41,11 @@ std::uint16_t half_of(float value) {
 
 class LtMac : public sc_core::sc_module {
  public:
-  LtMac(sc_core::sc_module_name name, const attnvp::PluginContext& site)
-      : sc_module(name), registers_(site.registers), events_(site.events), cycle_(1 / site.clock_hz, sc_core::SC_SEC) {
+  LtMac(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
+      : sc_module(name),
+        registers_(module_context.registers),
+        events_(module_context.events),
+        cycle_(1 / module_context.clock_hz, sc_core::SC_SEC) {
     control.register_b_transport(this, &LtMac::access);
     SC_HAS_PROCESS(LtMac);
     SC_THREAD(serve);
@@ -116,12 +119,12 @@ class LtMac : public sc_core::sc_module {
 
   const std::uint64_t registers_, events_;
   const sc_core::sc_time cycle_;
-  example::CommandQueue queue_;
+  example::DescriptorQueue queue_;
 };
 
-class Plugin : public attnvp::EnginePlugin {
+class LtMacPlugin : public attnvp::EnginePlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : mac_(site.name, site) {}
+  explicit LtMacPlugin(const attnvp::PluginContext& module_context) : mac_(module_context.name, module_context) {}
   tlm::tlm_target_socket<>& control() override { return mac_.control; }
   tlm::tlm_initiator_socket<>& l1() override { return mac_.l1; }
   tlm::tlm_initiator_socket<>& events() override { return mac_.events; }
@@ -132,4 +135,4 @@ class Plugin : public attnvp::EnginePlugin {
 
 }  // namespace
 
-ATTNVP_ENGINE_PLUGIN(Plugin)
+ATTNVP_ENGINE_PLUGIN(LtMacPlugin)

@@ -37,9 +37,10 @@ class LtMemory : public sc_core::sc_module {
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<LtMemory>>> ports_;
 };
 
-class Plugin : public attnvp::MemoryPlugin {
+class LtMemoryPlugin : public attnvp::MemoryPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : memory_(site.name, site.clock_hz) {}
+  explicit LtMemoryPlugin(const attnvp::PluginContext& module_context)
+      : memory_(module_context.name, module_context.clock_hz) {}
   tlm::tlm_target_socket<>& socket() override { return memory_.port(0); }
   std::uint32_t ports() const override { return kPorts; }
   tlm::tlm_target_socket<>& port(std::uint32_t number) override { return memory_.port(number); }
@@ -51,4 +52,4 @@ class Plugin : public attnvp::MemoryPlugin {
 
 }  // namespace
 
-ATTNVP_MEMORY_PLUGIN(Plugin)
+ATTNVP_MEMORY_PLUGIN(LtMemoryPlugin)

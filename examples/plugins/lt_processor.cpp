@@ -20,8 +20,11 @@ namespace {
 
 class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
  public:
-  LtProcessor(sc_core::sc_module_name name, const attnvp::PluginContext& site)
-      : sc_module(name), cluster_(site.cluster), access_(8 / site.clock_hz, sc_core::SC_SEC), finished_(site.finished) {
+  LtProcessor(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
+      : sc_module(name),
+        cluster_(module_context.cluster),
+        access_(8 / module_context.clock_hz, sc_core::SC_SEC),
+        finished_(module_context.finished) {
     SC_HAS_PROCESS(LtProcessor);
     SC_THREAD(run);
     sensitive << start_;
@@ -63,9 +66,10 @@ class LtProcessor : public sc_core::sc_module, private attnvp::hal::Cpu {
   sc_core::sc_event start_;
 };
 
-class Plugin : public attnvp::ProcessorPlugin {
+class LtProcessorPlugin : public attnvp::ProcessorPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : processor_(site.name, site) {}
+  explicit LtProcessorPlugin(const attnvp::PluginContext& module_context)
+      : processor_(module_context.name, module_context) {}
   tlm::tlm_initiator_socket<>& bus() override { return processor_.bus; }
   void start() override { processor_.start(); }
 
@@ -75,4 +79,4 @@ class Plugin : public attnvp::ProcessorPlugin {
 
 }  // namespace
 
-ATTNVP_PROCESSOR_PLUGIN(Plugin)
+ATTNVP_PROCESSOR_PLUGIN(LtProcessorPlugin)

@@ -24,7 +24,7 @@ using nlohmann::ordered_json;
 const char* const kNumbers[] = {"cycles",          "seconds",          "energy_pj.total", "utilization.mac",
                                 "utilization.vec", "utilization.dram", "l1.peak_bytes"};
 
-std::string number_text(const Selection& s, const Row& row, std::size_t column) {
+std::string number_text(const Selection& s, const SqlRow& row, std::size_t column) {
   const double value = s.number(row, column);
   if (columns()[column].name.rfind("utilization.", 0) == 0) return report::percent(value);
   return shown(value, columns()[column].dimension);
@@ -34,7 +34,7 @@ ordered_json goals_of(const Selection& s, const Front& front) {
   ordered_json goals = ordered_json::array();
   for (const Goal& goal : front.goals) {
     std::vector<double> values;
-    for (const Row& row : s.rows()) values.push_back(goal.value(row));
+    for (const SqlRow& row : s.rows()) values.push_back(goal.value(row));
     const Measure m = measure_of(goal, values);
     goals.push_back(
         {{"name", goal.name()}, {"words", m.words}, {"unit", m.unit}, {"scale", m.scale}, {"most", goal.most()}});
@@ -71,7 +71,7 @@ std::vector<ordered_json> levels_of(const Selection& s, const std::vector<Effect
   return levels;
 }
 
-std::string tiling_of(const Selection& s, const Row& row) {
+std::string tiling_of(const Selection& s, const SqlRow& row) {
   std::string tiling;
   for (const char* key : {"bb", "hh", "nq", "nkv", "m0", "n0", "k0", "kv", "rb"}) {
     const std::size_t column = column_index(std::string("tiling.") + key);
@@ -98,7 +98,7 @@ ordered_json data_of(const Page& page, const Selection& s, const Front& front, c
   }
   std::vector<ordered_json> levels = levels_of(s, effects);
   for (std::size_t i = 0; i < s.rows().size(); ++i) {
-    const Row& row = s.rows()[i];
+    const SqlRow& row = s.rows()[i];
     ordered_json at = ordered_json::array(), goals = ordered_json::array(), axes = ordered_json::array(),
                  texts = ordered_json::array();
     for (const Goal& goal : front.goals) {

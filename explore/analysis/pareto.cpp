@@ -59,7 +59,7 @@ std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& co
 
 Front front_of(const Selection& s, std::vector<Goal> goals, const std::string& database) {
   const std::size_t network = column_index("network");
-  for (const Row& row : s.rows()) {
+  for (const SqlRow& row : s.rows()) {
     if (row[network] == s.rows().front()[network]) continue;
     throw config::ConfigError(
         fmt::format("{}: holds several layers, {} and {} among them, which do not compare; choose one with --where "
@@ -68,7 +68,7 @@ Front front_of(const Selection& s, std::vector<Goal> goals, const std::string& d
   }
   Front front;
   front.goals = std::move(goals);
-  for (const Row& row : s.rows()) {
+  for (const SqlRow& row : s.rows()) {
     std::vector<double> costs;
     for (const Goal& goal : front.goals) costs.push_back(goal.cost(row));
     front.costs.push_back(std::move(costs));
@@ -87,7 +87,7 @@ std::string within_text(const Selection& s, const Front& front, double percent) 
     if (cost(row, 1) < cost(chosen, 1)) chosen = row;
   }
   const Goal &x = front.goals[0], &y = front.goals[1];
-  const Row& row = s.rows()[chosen];
+  const SqlRow& row = s.rows()[chosen];
   const double worse = best != 0 ? (cost(chosen, 0) - best) / std::abs(best) : 0;
   const bool column = find_column(y.name()) != nullptr;  // formatted as its key's values: 256 KiB
   const std::string given = column ? s.text(row, column_index(y.name())) : y.shown(y.value(row));
@@ -105,7 +105,7 @@ std::string front_table(const Selection& s, const Front& front, std::size_t most
     table.column(columns()[axis].name, left ? report::Table::Align::kLeft : report::Table::Align::kRight);
   }
   for (std::size_t i = 0; i < std::min(front.rows.size(), most_rows); ++i) {
-    const Row& row = s.rows()[front.rows[i]];
+    const SqlRow& row = s.rows()[front.rows[i]];
     std::vector<std::string> cells;
     for (const Goal& goal : front.goals) cells.push_back(goal.shown(goal.value(row)));
     for (const std::size_t axis : s.axes()) cells.push_back(s.text(row, axis));
@@ -121,7 +121,7 @@ std::string front_csv(const Selection& s, const Front& front) {
   for (const std::size_t axis : s.axes()) add(columns()[axis].name);
   add("command", true);
   for (const std::size_t i : front.rows) {
-    const Row& row = s.rows()[i];
+    const SqlRow& row = s.rows()[i];
     for (const Goal& goal : front.goals) add(csv_number(goal.value(row)));
     for (const std::size_t axis : s.axes()) {
       add(columns()[axis].is_text() ? s.text(row, axis) : csv_number(s.number(row, axis)));
@@ -152,7 +152,7 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
   const std::size_t dataflow = column_index("dataflow");
   std::vector<double> xs, ys;
   std::vector<std::string> dataflows;
-  for (const Row& row : s.rows()) {
+  for (const SqlRow& row : s.rows()) {
     xs.push_back(gx.value(row));
     ys.push_back(gy.value(row));
     const std::string name = s.text(row, dataflow);
@@ -197,7 +197,7 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
     out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#222\" stroke-width=\"1.2\"/>\n", path);
   }
   for (const std::size_t i : front.rows) {
-    const Row& row = s.rows()[i];
+    const SqlRow& row = s.rows()[i];
     const auto d = std::find(dataflows.begin(), dataflows.end(), s.text(row, dataflow)) - dataflows.begin();
     const double z = third ? front.goals[2].value(row) : 0;
     const std::string fill = third ? plot::shade(high > low ? (z - low) / (high - low) : 0)

@@ -13,7 +13,7 @@ namespace attnvp::explore {
 
 namespace {
 
-double number_of(const Cell& cell) {
+double number_of(const SqlValue& cell) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&cell)) return *real;
   return std::numeric_limits<double>::quiet_NaN();
@@ -21,7 +21,7 @@ double number_of(const Cell& cell) {
 
 }  // namespace
 
-Values values_of(const Row& row) {
+Values values_of(const SqlRow& row) {
   return [&row](const std::string& name) -> Quantity {
     const std::size_t i = column_index(name);
     if (!columns()[i].is_text()) return number_of(row[i]);
@@ -36,7 +36,7 @@ Selection::Selection(const std::string& path, const std::string& where) {
   Database database(path, Database::Mode::kRead);
   const std::size_t status = column_index("status");
   std::uint64_t all = 0;
-  for (Row& row : database.rows()) {
+  for (SqlRow& row : database.rows()) {
     ++all;
     if (std::get<std::string>(row[status]) != kDone) {
       ++failed_;
@@ -55,7 +55,7 @@ void Selection::find_axes(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::size_t c = column_index(name);
     bool varies = false;
-    for (const Row& row : rows_) varies = varies || row[c] != rows_.front()[c];
+    for (const SqlRow& row : rows_) varies = varies || row[c] != rows_.front()[c];
     if (varies) axes_.push_back(c);
   }
 }
@@ -64,7 +64,7 @@ std::uint64_t Selection::drop_without(const std::vector<Goal>& goals) {
   const std::size_t before = rows_.size();
   for (const Goal& goal : goals) {
     const std::size_t had = rows_.size();
-    const auto has_none = [&](const Row& row) { return !std::isfinite(goal.value(row)); };
+    const auto has_none = [&](const SqlRow& row) { return !std::isfinite(goal.value(row)); };
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(), has_none), rows_.end());
     if (rows_.empty()) {
       throw config::ConfigError(
@@ -74,9 +74,9 @@ std::uint64_t Selection::drop_without(const std::vector<Goal>& goals) {
   return before - rows_.size();
 }
 
-double Selection::number(const Row& row, std::size_t column) const { return number_of(row[column]); }
+double Selection::number(const SqlRow& row, std::size_t column) const { return number_of(row[column]); }
 
-std::string Selection::text(const Row& row, std::size_t column) const {
+std::string Selection::text(const SqlRow& row, std::size_t column) const {
   const Column& c = columns()[column];
   if (const auto* text = std::get_if<std::string>(&row[column])) return *text;
   if (c.key != nullptr && c.key->type == config::Type::kReal) {
@@ -87,7 +87,7 @@ std::string Selection::text(const Row& row, std::size_t column) const {
   return explore::shown(number_of(row[column]), c.dimension);
 }
 
-std::string Selection::settings(const Row& row) const {
+std::string Selection::settings(const SqlRow& row) const {
   std::string out;
   for (const std::size_t axis : axes_) {
     out += fmt::format("{}{}={}", out.empty() ? "" : ", ", columns()[axis].name, text(row, axis));
@@ -101,7 +101,7 @@ Goal::Goal(const std::string& text, const char* option) {
   expression_ = Expression::number(name_, row_symbols(), {option});
 }
 
-double Goal::value(const Row& row) const { return expression_.value(values_of(row)); }
+double Goal::value(const SqlRow& row) const { return expression_.value(values_of(row)); }
 
 std::string Goal::shown(double value) const { return explore::shown(value, dimension()); }
 

@@ -18,7 +18,7 @@ class Selection {
   // or if no row is left.
   Selection(const std::string& database, const std::string& where);
 
-  const std::vector<Row>& rows() const { return rows_; }
+  const std::vector<SqlRow>& rows() const { return rows_; }
   std::uint64_t failed() const { return failed_; }  // rows without results, regardless of `where`
   // Columns of the sweep's axes that have more than one value in the selection; of coupled keys only the first.
   const std::vector<std::size_t>& axes() const { return axes_; }
@@ -26,19 +26,19 @@ class Selection {
   // Removes rows for which a goal is not a finite number and returns their number. Throws ConfigError if none is left.
   std::uint64_t drop_without(const std::vector<Goal>& goals);
 
-  double number(const Row& row, std::size_t column) const;
-  std::string text(const Row& row, std::size_t column) const;  // formatted for users: "2 MiB"
-  std::string settings(const Row& row) const;                  // "cores=2 l1.size=2 MiB dataflow=mas"
+  double number(const SqlRow& row, std::size_t column) const;
+  std::string text(const SqlRow& row, std::size_t column) const;  // formatted for users: "2 MiB"
+  std::string settings(const SqlRow& row) const;                  // "cores=2 l1.size=2 MiB dataflow=mas"
 
  private:
   void find_axes(const std::vector<std::string>& names);
-  std::vector<Row> rows_;
+  std::vector<SqlRow> rows_;
   std::vector<std::size_t> axes_;
   std::uint64_t failed_ = 0;
 };
 
 // Expression variables of a row.
-Values values_of(const Row& row);
+Values values_of(const SqlRow& row);
 
 // Goal: an expression to minimise; "max:EXPRESSION" is maximised.
 class Goal {
@@ -46,9 +46,9 @@ class Goal {
   explicit Goal(const std::string& text, const char* option);
   const std::string& name() const { return name_; }  // the expression
   bool most() const { return most_; }
-  double value(const Row& row) const;                                             // NaN if undefined
-  double cost(const Row& row) const { return most_ ? -value(row) : value(row); }  // lower is better
-  std::string shown(double value) const;                                          // with its unit
+  double value(const SqlRow& row) const;                                             // NaN if undefined
+  double cost(const SqlRow& row) const { return most_ ? -value(row) : value(row); }  // lower is better
+  std::string shown(double value) const;                                             // with its unit
   const Dimension& dimension() const { return expression_.type().dimension; }
 
  private:

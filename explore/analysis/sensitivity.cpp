@@ -24,7 +24,7 @@ constexpr std::size_t kParts = 8;
 
 // Rows by level, in axis order.
 std::vector<std::pair<std::string, std::vector<std::size_t>>> levels_of(const Selection& s, std::size_t axis) {
-  std::map<Cell, std::vector<std::size_t>> groups;
+  std::map<SqlValue, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < s.rows().size(); ++i) groups[s.rows()[i][axis]].push_back(i);
   std::vector<std::pair<std::string, std::vector<std::size_t>>> levels;
   if (groups.size() <= kMostLevels || columns()[axis].is_text()) {
@@ -88,7 +88,7 @@ std::vector<Effect> sensitivity_of(const Selection& s, const std::vector<Goal>& 
   for (const std::size_t axis : s.axes()) {
     for (std::size_t g = 0; g < goals.size(); ++g) {
       std::vector<double> values;
-      for (const Row& row : s.rows()) values.push_back(goals[g].value(row));
+      for (const SqlRow& row : s.rows()) values.push_back(goals[g].value(row));
       effects.push_back(effect_of(s, axis, values));
       effects.back().goal = g;
     }

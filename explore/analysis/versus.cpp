@@ -57,18 +57,18 @@ Versus versus_of(const Selection& s, const std::string& names, const Goal& goal)
   v.second = std::string(config::trimmed(std::string_view(names).substr(comma + 1)));
   const std::size_t dataflow = column_index("dataflow");
   std::set<std::string> known;
-  for (const Row& row : s.rows()) known.insert(s.text(row, dataflow));
+  for (const SqlRow& row : s.rows()) known.insert(s.text(row, dataflow));
   for (const std::string& name : {v.first, v.second}) {
     if (known.count(name) == 0) {
       throw config::ConfigError(fmt::format("--versus: dataflow {} is in no row{}", config::in_quotes(name),
                                             config::hint(name, {known.begin(), known.end()})));
     }
   }
-  std::map<Row, std::size_t> firsts;  // by all other inputs
-  const auto others = [&](const Row& row) {
-    Row key;
+  std::map<SqlRow, std::size_t> firsts;  // by all other inputs
+  const auto others = [&](const SqlRow& row) {
+    SqlRow key;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      if (columns()[c].role == Role::kInput && c != dataflow) key.push_back(row[c]);
+      if (columns()[c].role == ColumnRole::kInput && c != dataflow) key.push_back(row[c]);
     }
     return key;
   };

@@ -7,7 +7,7 @@ namespace attnvp::papers {
 
 // Counters of a layer, extrapolated from short simulations. In the steady state of a schedule, every further head, tile
 // of keys or block of query rows adds the same amount. Tests compare with whole simulations.
-enum Quantity : std::uint8_t {
+enum FusemaxQuantity : std::uint8_t {
   kCycles,
   kMacBusy,  // cycles
   kVecBusy,
@@ -18,51 +18,52 @@ enum Quantity : std::uint8_t {
   kQuantities
 };
 
-struct Measure {
+struct FusemaxMeasure {
   std::array<double, kQuantities> value{};
   std::vector<std::pair<std::string, double>> parts_pj;  // energy, in the order of the module tree
   double l1_peak_bytes = 0;
   double pes = 1;  // of the array
   job::Tiling tiling;
 
-  double operator[](Quantity q) const { return value[q]; }
+  double operator[](FusemaxQuantity q) const { return value[q]; }
   double mac_utilization() const { return value[kMacBusy] / value[kCycles]; }
   double pe_utilization() const { return value[kPeCycles] / (pes * value[kCycles]); }  // weighted by active PEs
   double vec_utilization() const { return value[kVecBusy] / value[kCycles]; }
   double energy_pj() const;
   double energy_pj(const std::string& part) const;
 };
-Measure measure(const job::RunResult& result, const MachineConfig& machine);  // of one core
+FusemaxMeasure measure(const job::RunResult& result, const MachineConfig& machine);  // of one core
 
 // Linear interpolation or extrapolation through `low` at x_low and `high` at x_high.
-Measure extrapolated(const Measure& low, double x_low, const Measure& high, double x_high, double x);
+FusemaxMeasure extrapolated(const FusemaxMeasure& low, double x_low, const FusemaxMeasure& high, double x_high,
+                            double x);
 
 // Dimension along which a layer is extrapolated.
-enum class Sample : std::uint8_t {
+enum class SampleDimension : std::uint8_t {
   kHeads,         // whole heads: some, and twice as many
   kHeadsAndKeys,  // one-pass dataflows: 1 and 2 whole heads of queries, with 1K and 2K keys
   kQueries        // one head with all keys: some of its query rows, and twice as many
 };
-Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens);
+SampleDimension sample_for(const job::Schedule& schedule, std::uint32_t tokens);
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens);
 
 // Measure as a linear function of the number of heads.
-struct Line {
-  Measure low, high;
+struct LinearFit {
+  FusemaxMeasure low, high;
   double x_low = 1, x_high = 2;
   // If heads are not simulated whole: a third sample, and the relative error of the line at its cycles.
   std::string third;
   double residual = 0;
-  Measure at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
+  FusemaxMeasure at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
 };
 // Self-attention of heads with tokens x emb. Throws job::RunError.
-Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
-             Sample sample);
+LinearFit sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+                  SampleDimension sample);
 
 struct FusemaxPoint {
   std::string network;                           // name used in the paper
   std::uint32_t heads = 0, tokens = 0, emb = 0;  // heads of all batches
-  std::map<std::string, Measure> ours;
+  std::map<std::string, FusemaxMeasure> ours;
   std::map<std::string, std::pair<std::string, double>> residual;  // third sample, relative cycle error
   std::map<std::string, double> paper_cycles;                      // only stated values
   double paper_mac_utilization = 0, paper_dram_bytes = 0;
@@ -84,11 +85,11 @@ std::string tokens_text(std::uint32_t tokens);  // 65536 -> "64K"
 // Dataflow of the paper with the options and tiles that its authors assume.
 job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine);
 // Sequence lengths up to `most_tokens`. Throws config::ConfigError and job::RunError.
-FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const Progress& progress);
+FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const StudyProgress& progress);
 
 // quantity: cycles, speedup (of fusemax over the dataflow), mac_utilization, dram_bytes, energy_pj, energy_over_flat.
 // network: "BERT 64K" or "mean". Differences above 10% have a reason.
 std::vector<Cell> fusemax_cells(const FusemaxStudy& study);
-Report fusemax_report(const FusemaxStudy& study);
+StudyReport fusemax_report(const FusemaxStudy& study);
 
 }  // namespace attnvp::papers

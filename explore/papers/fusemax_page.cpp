@@ -9,15 +9,15 @@ namespace attnvp::papers {
 namespace {
 
 const std::string kFusemax = "fusemax", kLayerwise = "layerwise";
-using Range = std::pair<double, double>;
+using ValueRange = std::pair<double, double>;
 
-void include(Range& range, double x) { range = {std::min(range.first, x), std::max(range.second, x)}; }
+void include(ValueRange& range, double x) { range = {std::min(range.first, x), std::max(range.second, x)}; }
 std::string three(double x) { return fmt::format("{:.3f}", x); }
 std::string bytes(double b) { return report::with_prefix(b, "B"); }
 std::string mark(const Cell& c) { return noteworthy(c.ratio()) ? "*" : " "; }
 
 double scores_of(const FusemaxPoint& p) { return 1.0 * p.heads * p.tokens * p.tokens; }
-double dram_cycles(const Measure& m, const MachineConfig& machine) {
+double dram_cycles(const FusemaxMeasure& m, const MachineConfig& machine) {
   return m[kDramBytes] / machine.dram.bytes_per_second * machine.clock_hz;
 }
 
@@ -39,7 +39,7 @@ const std::map<std::string, std::string> kTitles = {{"fusemax", "fusemax (+Bindi
                                                     {"flat", "flat"},
                                                     {"layerwise", "layerwise (unfused)"}};
 
-std::string why_energy(const Measure& m) {
+std::string why_energy(const FusemaxMeasure& m) {
   return fmt::format("unexplained: operations take {:.2f} x 10^12 pJ, DRAM {:.3f}, the buffer {:.2f}",
                      (m.energy_pj("mac") + m.energy_pj("vec")) / 1e12, m.energy_pj("dram") / 1e12,
                      m.energy_pj("l1") / 1e12);
@@ -47,7 +47,7 @@ std::string why_energy(const Measure& m) {
 
 // Composition of a schedule's cycles.
 std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& d) {
-  const Measure& m = p.ours.at(d);
+  const FusemaxMeasure& m = p.ours.at(d);
   const double dram = dram_cycles(m, d.rfind(kFusemax, 0) == 0 ? s.machine : s.baseline);
   std::string text = fmt::format("unexplained: of ours, DRAM's peak needs {:.0f}%, MAC is busy {:.0f}%, VEC {:.0f}%",
                                  100 * dram / m[kCycles], 100 * m.mac_utilization(), 100 * m.vec_utilization());
@@ -108,7 +108,7 @@ Section arrays_section(const FusemaxStudy& s) {
       {"network", "2D, PE-weighted, paper", "ours", "difference", "2D busy", "1D busy", "flat: 2D, PE-weighted",
        "flat: 2D busy", "flat: 1D busy", "DRAM, paper", "DRAM, ours", "ratio", "flat", "layerwise"}};
   for (const FusemaxPoint& p : s.points) {
-    const Measure &m = p.ours.at(kFusemax), &flat = p.ours.at(kFlat);
+    const FusemaxMeasure &m = p.ours.at(kFusemax), &flat = p.ours.at(kFlat);
     t.rows.push_back({p.name(), three(p.paper_mac_utilization), three(m.pe_utilization()),
                       fmt::format("{:+.4f}", m.pe_utilization() - p.paper_mac_utilization), three(m.mac_utilization()),
                       three(m.vec_utilization()), three(flat.pe_utilization()), three(flat.mac_utilization()),
@@ -135,7 +135,7 @@ Section energy_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
     for (const std::string& d : s.dataflows) {
       const auto c = cells.find({p->name(), d});
       if (d != kFusemax && d != kFlat && d != kLayerwise && c == cells.end()) continue;
-      const Measure& m = p->ours.at(d);
+      const FusemaxMeasure& m = p->ours.at(d);
       Names row{p->name(), d};
       for (const auto& [part, pj] : m.parts_pj) row.push_back(fmt::format("{:.4g}", pj / 1e12));
       row.push_back(fmt::format("{:.4g}", m.energy_pj() / 1e12));
@@ -176,21 +176,21 @@ Section reasons_section(const std::vector<Cell>& all) {
   t.columns = {"what", "dataflow", "ours / paper", "why"};
   t.left = 2;
   t.text_last = true;
-  struct Group {
+  struct PageGroup {
     Names what;
     std::string dataflow, why;
-    Range ratio;
+    ValueRange ratio;
   };
-  std::vector<Group> groups;
+  std::vector<PageGroup> groups;
   for (const Cell& c : all) {
     if (c.why.empty()) continue;
     auto group = std::find_if(groups.begin(), groups.end(),
-                              [&c](const Group& g) { return g.dataflow == c.dataflow && g.why == c.why; });
+                              [&c](const PageGroup& g) { return g.dataflow == c.dataflow && g.why == c.why; });
     if (group == groups.end()) group = groups.insert(groups.end(), {{}, c.dataflow, c.why, {c.ratio(), c.ratio()}});
     group->what.push_back(c.quantity + " " + c.network);
     include(group->ratio, c.ratio());
   }
-  for (const Group& g : groups) {
+  for (const PageGroup& g : groups) {
     const std::string least = fmt::format("{:.2f}", g.ratio.first), most = fmt::format("{:.2f}", g.ratio.second);
     t.rows.push_back({fmt::format("{}", fmt::join(g.what, ", ")), g.dataflow,
                       least == most ? least : fmt::format("{} to {}", least, most), g.why});
@@ -200,13 +200,13 @@ Section reasons_section(const std::vector<Cell>& all) {
 
 Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
   Section t{"What the tables say"};
-  std::map<std::string, Range> range;  // ours / paper, cycles
+  std::map<std::string, ValueRange> range;  // ours / paper, cycles
   double utilization = 0;
-  Range moved{1e9, 0}, unfused{1e9, 0};  // ours / paper, bytes
+  ValueRange moved{1e9, 0}, unfused{1e9, 0};  // ours / paper, bytes
   std::size_t equal = 0;
   for (const Cell& c : all) {
     if (c.quantity == "cycles" && c.paper > 0 && c.why.empty()) {
-      include(range.emplace(c.dataflow, Range(c.ratio(), c.ratio())).first->second, c.ratio());
+      include(range.emplace(c.dataflow, ValueRange(c.ratio(), c.ratio())).first->second, c.ratio());
     }
     if (c.quantity == "mac_utilization") utilization = std::max(utilization, std::abs(c.ours - c.paper));
     if (c.quantity == "dram_bytes") {
@@ -222,7 +222,7 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
     from = from == 0 ? tokens : std::min(from, tokens);
   };
   for (const FusemaxPoint& p : s.points) {
-    const Measure &flat = p.ours.at(kFlat), &layerwise = p.ours.at(kLayerwise);
+    const FusemaxMeasure &flat = p.ours.at(kFlat), &layerwise = p.ours.at(kLayerwise);
     const auto stated = p.paper_cycles.find(kLayerwise);
     if (stated != p.paper_cycles.end() && layerwise.tiling["kv"] == hal::kWord) {
       streamed = std::max(streamed, p.cycles(kLayerwise) / stated->second);
@@ -340,7 +340,7 @@ std::vector<Cell> fusemax_cells(const FusemaxStudy& s) {
         "unexplained");
   }
   for (const FusemaxPoint& p : s.points) {
-    const Measure& m = p.ours.at(kFusemax);
+    const FusemaxMeasure& m = p.ours.at(kFusemax);
     add("dram_bytes", p.name(), kFusemax, p.paper_dram_bytes, m[kDramBytes],
         fmt::format("{} slabs of {} queries at a time read K and V that often", m.tiling["rb"], m.tiling["nq"]));
   }
@@ -356,8 +356,8 @@ std::vector<Cell> fusemax_cells(const FusemaxStudy& s) {
   return all;
 }
 
-Report fusemax_report(const FusemaxStudy& s) {
-  Report r;
+StudyReport fusemax_report(const FusemaxStudy& s) {
+  StudyReport r;
   r.heading = fmt::format("FuseMax on {}, its baselines on {}\n", s.machine.name, s.baseline.name);
   r.preamble = fmt::format(
       "# The FuseMax paper, reproduced\n\nWritten by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours "
@@ -372,7 +372,7 @@ Report fusemax_report(const FusemaxStudy& s) {
   return r;
 }
 
-Report fusemax(std::uint32_t longest, const Progress& progress) {
+StudyReport fusemax(std::uint32_t longest, const StudyProgress& progress) {
   return fusemax_report(run_fusemax_study(longest, progress));
 }
 

@@ -31,14 +31,14 @@ workload::Attention layer(std::uint32_t heads, std::uint32_t queries, std::uint3
   return n;
 }
 
-Measure run(explore::TunedRunner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries,
-            std::uint32_t keys, std::uint32_t emb, const job::Tiling& tiling) {
+FusemaxMeasure run(explore::TunedRunner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries,
+                   std::uint32_t keys, std::uint32_t emb, const job::Tiling& tiling) {
   const workload::Attention n = layer(heads, queries, keys, emb);
   if (!tiling.empty()) schedule.tiling = tiling;
   return measure(runner.run(n, schedule, nullptr, {}), runner.machine());
 }
 
-enum Column : std::uint8_t { kName, kHeads, kEmb, kTokens, kFirstDataflow };
+enum StudyColumn : std::uint8_t { kName, kHeads, kEmb, kTokens, kFirstDataflow };
 constexpr std::size_t kBehindDataflows = 2;  // columns after the dataflows
 constexpr std::uint32_t kBatch = 64;
 
@@ -67,8 +67,8 @@ void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
 
 }  // namespace
 
-Measure measure(const job::RunResult& r, const MachineConfig& machine) {
-  Measure m;
+FusemaxMeasure measure(const job::RunResult& r, const MachineConfig& machine) {
+  FusemaxMeasure m;
   const auto sum = [&r](const char* module, const char* counter) {
     return static_cast<double>(r.sum(module, counter));
   };
@@ -87,21 +87,22 @@ Measure measure(const job::RunResult& r, const MachineConfig& machine) {
   return m;
 }
 
-double Measure::energy_pj() const {
+double FusemaxMeasure::energy_pj() const {
   double total = 0;
   for (const auto& [part, pj] : parts_pj) total += pj;
   return total;
 }
 
-double Measure::energy_pj(const std::string& part) const {
+double FusemaxMeasure::energy_pj(const std::string& part) const {
   for (const auto& [name, pj] : parts_pj) {
     if (name == part) return pj;
   }
   return 0;
 }
 
-Measure extrapolated(const Measure& low, double x_low, const Measure& high, double x_high, double x) {
-  Measure m = high;
+FusemaxMeasure extrapolated(const FusemaxMeasure& low, double x_low, const FusemaxMeasure& high, double x_high,
+                            double x) {
+  FusemaxMeasure m = high;
   const double further = (x - x_high) / (x_high - x_low);
   for (std::size_t i = 0; i < m.value.size(); ++i) m.value[i] += (high.value[i] - low.value[i]) * further;
   for (auto& [part, pj] : m.parts_pj) pj += (high.energy_pj(part) - low.energy_pj(part)) * further;
@@ -109,45 +110,47 @@ Measure extrapolated(const Measure& low, double x_low, const Measure& high, doub
   return m;
 }
 
-Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
-  if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return Sample::kHeads;
-  return job::has(schedule, firmware::kOnePass) ? Sample::kHeadsAndKeys : Sample::kQueries;
+SampleDimension sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
+  if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return SampleDimension::kHeads;
+  return job::has(schedule, firmware::kOnePass) ? SampleDimension::kHeadsAndKeys : SampleDimension::kQueries;
 }
 
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
   switch (sample_for(schedule, tokens)) {
-    case Sample::kHeads:
+    case SampleDimension::kHeads:
       return fmt::format("{} and {} whole heads", heads_of(tokens), 2 * heads_of(tokens));
-    case Sample::kHeadsAndKeys:
+    case SampleDimension::kHeadsAndKeys:
       return fmt::format(
           "1 and 2 heads, all queries, some {} and {} keys (four and eight tiles where those are larger)", kFewKeys,
           2 * kFewKeys);
-    case Sample::kQueries:
+    case SampleDimension::kQueries:
       break;
   }
   const std::uint32_t rows = rows_of(schedule, tokens);
   return fmt::format("some {} and {} queries of a head, all keys", rows, 2 * rows);
 }
 
-Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
-             Sample sample) {
-  const auto off = [](const Measure& line, const Measure& third) { return line[kCycles] / third[kCycles] - 1; };
+LinearFit sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+                  SampleDimension sample) {
+  const auto off = [](const FusemaxMeasure& line, const FusemaxMeasure& third) {
+    return line[kCycles] / third[kCycles] - 1;
+  };
   // The smaller simulation uses the tile sizes chosen for the larger one.
-  Line line;
-  if (sample == Sample::kHeads) {
+  LinearFit line;
+  if (sample == SampleDimension::kHeads) {
     const std::uint32_t heads = heads_of(tokens);
     line.x_low = heads;
     line.x_high = 2 * heads;
     line.high = run(runner, schedule, 2 * heads, tokens, tokens, emb, {});
     line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
-  } else if (sample == Sample::kHeadsAndKeys) {
+  } else if (sample == SampleDimension::kHeadsAndKeys) {
     const job::Schedule chosen = runner.complete(layer(1, tokens, tokens, emb), schedule);
     const std::uint32_t nkv = chosen.tiling["nkv"], last = tokens % nkv;  // keys of the last, partial tile
     const std::uint32_t few = std::max(kFewKeys / nkv, 4U) * nkv;
     const std::uint32_t some = few + last, more = 2 * few + last, most = 3 * few + last;
     for (std::uint32_t heads = 1; heads <= 2; ++heads) {
-      const Measure high = run(runner, chosen, heads, tokens, more, emb, {});
-      const Measure low = run(runner, chosen, heads, tokens, some, emb, {});
+      const FusemaxMeasure high = run(runner, chosen, heads, tokens, more, emb, {});
+      const FusemaxMeasure low = run(runner, chosen, heads, tokens, some, emb, {});
       (heads == 1 ? line.low : line.high) = extrapolated(low, some, high, more, tokens);
       if (heads == 2) continue;
       line.third = fmt::format("{} keys", most);
@@ -155,7 +158,7 @@ Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::u
     }
   } else {
     const std::uint32_t some = rows_of(schedule, tokens);
-    const Measure first = run(runner, schedule, 1, some, tokens, emb, {});
+    const FusemaxMeasure first = run(runner, schedule, 1, some, tokens, emb, {});
     const job::Tiling& tiling = first.tiling;
     const std::uint32_t rows = std::max(some / tiling["nq"], 1U) * tiling["nq"];  // whole row blocks
     line.x_low = 1.0 * rows / tokens;
@@ -190,7 +193,7 @@ std::string tokens_text(std::uint32_t tokens) {
 
 std::string FusemaxPoint::name() const { return network + " " + tokens_text(tokens); }
 
-FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const Progress& progress) {
+FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const StudyProgress& progress) {
   FusemaxStudy s;
   read_paper(s, most_tokens);
   s.machine = config::load_hardware("fusemax");
@@ -200,9 +203,10 @@ FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const Progress& progre
     explore::TunedRunner runner = timing_runner(machine);
     for (std::size_t i = baseline ? 2 : 0; i < (baseline ? s.dataflows.size() : 2); ++i) {
       const job::Schedule schedule = in_their_sense(s.dataflows[i], machine);
-      std::map<std::pair<std::uint32_t, std::uint32_t>, Line> lines;  // networks differ in heads, some only in heads
+      std::map<std::pair<std::uint32_t, std::uint32_t>, LinearFit>
+          lines;  // networks differ in heads, some only in heads
       for (FusemaxPoint& p : s.points) {
-        Line& line = lines[{p.tokens, p.emb}];
+        LinearFit& line = lines[{p.tokens, p.emb}];
         if (line.high[kCycles] == 0) {
           progress(p.name() + " with " + s.dataflows[i]);
           line = sampled(runner, schedule, p.tokens, p.emb, sample_for(schedule, p.tokens));

@@ -15,14 +15,14 @@ constexpr std::uint64_t kMostTiles = 120'000;  // keeps the study below a minute
 const char* const kIdeal = "a100-40gb";
 const char* const kReal = "a100";
 
-struct Variant {
+struct LeanVariant {
   const char* what;
   const char* hardware;
   Names overrides;
   const char* flash_decoding = "flash-decoding";
 };
 // The first one is the paper's machine, the second one has real memory.
-const std::vector<Variant> kVariants = {
+const std::vector<LeanVariant> kVariants = {
     {"ideal memory", kIdeal, {}},
     {"real memory", kReal, {}},
     {"ideal, 2 KiB under way an SM", kIdeal, {"dma.burst=2 KiB", "dma.outstanding=1"}},
@@ -31,13 +31,13 @@ const std::vector<Variant> kVariants = {
     {"ideal, kernels launched in 5 us", kIdeal, {"control.launch=5 us"}, "flash-decoding:kernels=1"}};
 
 // Expected partitions of the public implementation.
-struct Partition {
+struct ContextPartition {
   std::uint32_t batch, heads, context, emb, tiles, most, high_load, splits, span, flash2;
 };
-constexpr Partition kPartitions[] = {{1, 32, 65536, 64, 8192, 38, 200, 6, 43, 256},
-                                     {1, 12, 65536, 64, 3072, 15, 48, 16, 16, 256},
-                                     {1, 56, 262144, 64, 57344, 266, 104, 7, 294, 1024},
-                                     {8, 32, 16384, 128, 32768, 152, 152, 1, 256, 256}};
+constexpr ContextPartition kPartitions[] = {{1, 32, 65536, 64, 8192, 38, 200, 6, 43, 256},
+                                            {1, 12, 65536, 64, 3072, 15, 48, 16, 16, 256},
+                                            {1, 56, 262144, 64, 57344, 266, 104, 7, 294, 1024},
+                                            {8, 32, 16384, 128, 32768, 152, 152, 1, 256, 256}};
 
 LeanPoint point(std::uint32_t batch, std::uint32_t heads, std::uint32_t context, std::uint32_t emb) {
   return {batch, heads, context, emb, fmt::format("B={},H={},NQ=1,NKV={},E={}", batch, heads, context, emb),
@@ -57,7 +57,7 @@ std::vector<LeanPoint> points(std::uint32_t longest) {
   return all;
 }
 
-void run_all(explore::TunedRunner& runner, LeanPoint& p, const char* flash_decoding, const Progress& progress) {
+void run_all(explore::TunedRunner& runner, LeanPoint& p, const char* flash_decoding, const StudyProgress& progress) {
   const workload::Attention network = workload::load(p.network).attention();
   const auto run = [&](const char* dataflow) {
     progress(p.network + " with " + dataflow + " on " + runner.machine().name);
@@ -175,7 +175,7 @@ Section partitions(const LeanStudy& s) {
               "FlashAttention-2's: paper / ours.",
               {"batch x heads", "context", "d", "tiles", "lean max", "high load", "FD splits", "FD span", "FA-2 span"},
               2};
-  for (const Partition& t : kPartitions) {
+  for (const ContextPartition& t : kPartitions) {
     for (const LeanPoint& p : s.points) {
       if (p.batch != t.batch || p.heads != t.heads || p.context != t.context || p.emb != t.emb) continue;
       const auto pair = [](std::uint64_t paper, const job::RunResult& r, const char* statistic) {
@@ -202,7 +202,7 @@ Section memories(const LeanStudy& s) {
           kIdeal, kReal),
       {"batch x heads", "context", "over FD, ideal", "real", "over FA-2, ideal", "real"},
       2};
-  const LeanStudy::Machine &ideal = s.machines[0], &real = s.machines[1];
+  const LeanStudy::LeanMachine &ideal = s.machines[0], &real = s.machines[1];
   for (std::size_t i = 0; i < ideal.gains.size(); ++i) {
     Names& row = out.rows.emplace_back(Names{s.shapes[i], s.contexts[i]});
     for (const std::size_t over : {0, 1})
@@ -219,8 +219,8 @@ Section limits(const LeanStudy& s) {
       "The same shapes on machines with one limit more; as they are, an SM has 32 KiB under way. Where kernels take "
       "time to be launched, FlashDecoding's merge is a kernel of its own.",
       {"machine", "over FD, mean", "most", "over FA-2, mean", "most"}};
-  const LeanStudy::Machine* nearest = nullptr;
-  for (const LeanStudy::Machine& m : s.machines) {
+  const LeanStudy::LeanMachine* nearest = nullptr;
+  for (const LeanStudy::LeanMachine& m : s.machines) {
     out.rows.push_back({m.what, times(m.mean(0)), times(m.most(0)), times(m.mean(1)), times(m.most(1))});
     if (nearest == nullptr || m.mean(0) > nearest->mean(0)) nearest = &m;
   }
@@ -243,26 +243,26 @@ Section limits(const LeanStudy& s) {
 
 std::string LeanPoint::shape() const { return fmt::format("{} x {}", batch, heads); }
 
-double LeanStudy::Machine::mean(std::size_t over) const {
+double LeanStudy::LeanMachine::mean(std::size_t over) const {
   double sum = 0;
   for (const auto& gain : gains) sum += gain.at(over);
   return sum / static_cast<double>(gains.size());
 }
 
-double LeanStudy::Machine::most(std::size_t over) const {
+double LeanStudy::LeanMachine::most(std::size_t over) const {
   double most = 0;
   for (const auto& gain : gains) most = std::max(most, gain.at(over));
   return most;
 }
 
-LeanStudy run_lean_study(const MachineConfig& machine, const Progress& progress) {
+LeanStudy run_lean_study(const MachineConfig& machine, const StudyProgress& progress) {
   LeanStudy s{machine.name, machine.clusters * machine.cores, points(kLongest), {}, {}, {}};
   s.points.push_back({8, 32, 0, 64, "H=32,NQ=1,E=64,L=65536+32768+16384+8192+4096+2048+1024+512", {}, {}, {}});
   explore::TunedRunner runner = timing_runner(machine);
   for (LeanPoint& p : s.points) run_all(runner, p, "flash-decoding", progress);
-  for (const Variant& v : kVariants) {
+  for (const LeanVariant& v : kVariants) {
     explore::TunedRunner of_variant = timing_runner(config::load_hardware(v.hardware, v.overrides));
-    LeanStudy::Machine& out = s.machines.emplace_back(LeanStudy::Machine{v.what});
+    LeanStudy::LeanMachine& out = s.machines.emplace_back(LeanStudy::LeanMachine{v.what});
     for (LeanPoint& p : points(4096)) {
       run_all(of_variant, p, v.flash_decoding, progress);
       out.gains.push_back({over(p.flash_decoding, p.lean), over(p.flash2, p.lean)});
@@ -274,8 +274,8 @@ LeanStudy run_lean_study(const MachineConfig& machine, const Progress& progress)
   return s;
 }
 
-Report lean_report(const LeanStudy& s) {
-  Report r;
+StudyReport lean_report(const LeanStudy& s) {
+  StudyReport r;
   r.preamble =
       "# LeanAttention beside this platform\n\nGenerated by `attnvp reproduce lean --markdown "
       "docs/results/lean.md`. The paper: arXiv 2405.10480. One query row per head (decoding) on "
@@ -297,7 +297,7 @@ Report lean_report(const LeanStudy& s) {
   return r;
 }
 
-Report lean(const std::string& hardware, const Progress& progress) {
+StudyReport lean(const std::string& hardware, const StudyProgress& progress) {
   const MachineConfig machine = config::load_hardware(hardware);
   config::note_machine(machine, {});
   return lean_report(run_lean_study(machine, progress));

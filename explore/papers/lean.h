@@ -21,18 +21,18 @@ struct LeanStudy {
   std::uint32_t slots = 0;  // workers of the machine
   std::vector<LeanPoint> points;
 
-  struct Machine {
+  struct LeanMachine {
     std::string what;  // difference from the first machine
     std::vector<std::array<double, 2>>
         gains{};  // per shape: cycles of FlashDecoding and FlashAttention-2 relative to lean
     double mean(std::size_t over) const;
     double most(std::size_t over) const;
   };
-  Names shapes, contexts;         // with 1K and 4K keys
-  std::vector<Machine> machines;  // machines for these shapes
+  Names shapes, contexts;             // with 1K and 4K keys
+  std::vector<LeanMachine> machines;  // machines for these shapes
 };
 
-LeanStudy run_lean_study(const MachineConfig& machine, const Progress& progress);
-Report lean_report(const LeanStudy& study);
+LeanStudy run_lean_study(const MachineConfig& machine, const StudyProgress& progress);
+StudyReport lean_report(const LeanStudy& study);
 
 }  // namespace attnvp::papers

@@ -56,10 +56,10 @@ struct MasStudy {
   }
 };
 MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& provenance, bool full_data,
-                       const Progress& progress);
-void find_best(MasStudy& study, const Progress& progress);
+                       const StudyProgress& progress);
+void find_best(MasStudy& study, const StudyProgress& progress);
 std::vector<Cell> mas_cells(const MasStudy& study);
-Report mas_report(const MasStudy& study);
+StudyReport mas_report(const MasStudy& study);
 
 // Cycles of a single resource with all instances at full rate, from the counters of a run.
 struct Terms {
@@ -74,11 +74,11 @@ Terms terms(const job::RunResult& result, const MachineConfig& machine);
 
 // Lower bound in cycles for a dataflow's order of operations with any tile sizes. For tileflow, whose pipeline drains
 // per group of heads in L1, with the run's row blocks.
-struct Bound {
+struct OrderBound {
   double cycles = 0;
   std::string text;  // sum of terms: "DRAM 1.18 + DRAM 1.97 + DRAM 1.18"
 };
-Bound bound(const job::RunResult& result, const MachineConfig& machine);
+OrderBound bound(const job::RunResult& result, const MachineConfig& machine);
 
 // True if the mas column agrees with the machine: the longest term on every network. Otherwise no reasons are given,
 // because differences are due to the machine.
@@ -113,33 +113,33 @@ struct Limit {
 };
 // Evaluates the machine and, if a cluster has several cores, its single-core variant. A length is valid if a tiling
 // fits; the longest one is run.
-std::vector<Limit> find_limits(const MachineConfig& machine, const Names& dataflows, const Progress& progress);
+std::vector<Limit> find_limits(const MachineConfig& machine, const Names& dataflows, const StudyProgress& progress);
 Section limits_section(const MasPaper& paper, const MachineConfig& machine, const std::vector<Limit>& limits);
 
 // Results of the same dataflows on several machines.
 struct Machines {
-  struct Machine {
+  struct StudyMachine {
     std::string what;
     std::map<Case, double> cycles;
     double speedup(const std::string& network, const std::string& dataflow) const {
       return cycles.at({network, dataflow}) / cycles.at({network, kMas});
     }
   };
-  std::vector<Machine> machines;
+  std::vector<StudyMachine> machines;
   Names networks, dataflows;  // without mas
   std::vector<Terms> mas;     // per network, on the first machine
 
-  double mean(const Machine& machine, const std::string& dataflow) const;
+  double mean(const StudyMachine& machine, const std::string& dataflow) const;
 };
 // Figure 5: NPU core of a tablet, and the sensitivity to assumed values: the machine itself, then with one value
 // changed.
-Machines run_davinci(const MasPaper& paper, const Progress& progress);
+Machines run_davinci(const MasPaper& paper, const StudyProgress& progress);
 std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& study);
 // The paper's ideal memory and real memories, on machines that are otherwise equal.
-Machines run_memories(const MasPaper& paper, const Progress& progress);
+Machines run_memories(const MasPaper& paper, const StudyProgress& progress);
 Section memory_section(const Machines& study);
 // Cost of control: native firmware, which takes time only for bus accesses, and RISC-V firmware at several clocks. No
 // rows if the build has no RISC-V firmware.
-Section control_section(const MasPaper& paper, const MachineConfig& machine, const Progress& progress);
+Section control_section(const MasPaper& paper, const MachineConfig& machine, const StudyProgress& progress);
 
 }  // namespace attnvp::papers

@@ -22,9 +22,9 @@ const char* const kChanges[] = {"",
                                 "dram.latency=200 ns",
                                 "l1.size=2560 KiB"};
 
-void run_on(const MachineConfig& machine, const std::string& what, Machines& study, const Progress& progress) {
+void run_on(const MachineConfig& machine, const std::string& what, Machines& study, const StudyProgress& progress) {
   const bool first = study.machines.empty();
-  Machines::Machine& out = study.machines.emplace_back();
+  Machines::StudyMachine& out = study.machines.emplace_back();
   out.what = what;
   Names dataflows = study.dataflows;
   dataflows.push_back(kMas);
@@ -38,7 +38,7 @@ void run_on(const MachineConfig& machine, const std::string& what, Machines& stu
 std::string davinci_reason(const Machines& s, const std::string& dataflow, double paper) {
   const double ours = s.mean(s.machines[0], dataflow);
   Names across;
-  for (const Machines::Machine& m : s.machines) {
+  for (const Machines::StudyMachine& m : s.machines) {
     const double other = s.mean(m, dataflow);
     if ((ours < paper) != (other < paper)) across.push_back(fmt::format("{} gives {}", m.what, times(other)));
   }
@@ -52,11 +52,11 @@ std::string davinci_reason(const Machines& s, const std::string& dataflow, doubl
 
 }  // namespace
 
-double Machines::mean(const Machine& machine, const std::string& dataflow) const {
+double Machines::mean(const StudyMachine& machine, const std::string& dataflow) const {
   return geometric_mean(networks, [&](const std::string& network) { return machine.speedup(network, dataflow); });
 }
 
-Machines run_davinci(const MasPaper& paper, const Progress& progress) {
+Machines run_davinci(const MasPaper& paper, const StudyProgress& progress) {
   Machines study;
   study.networks = paper.networks;
   for (const std::string& d : paper.dataflows) {
@@ -71,7 +71,7 @@ Machines run_davinci(const MasPaper& paper, const Progress& progress) {
 }
 
 std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) {
-  const Machines::Machine& as_it_is = s.machines.front();
+  const Machines::StudyMachine& as_it_is = s.machines.front();
   Section figure{
       "Figure 5: on a DaVinci core",
       "Speed-up of mas on configs/hardware/davinci.yaml, a machine of published and assumed values, none of which is "
@@ -105,7 +105,7 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
   changes.columns.insert(changes.columns.end(), s.dataflows.begin(), s.dataflows.end());
   Names papers{"the paper's"};
   for (const std::string& d : s.dataflows) papers.push_back(times(paper.claim("davinci", d)));
-  for (const Machines::Machine& m : s.machines) {
+  for (const Machines::StudyMachine& m : s.machines) {
     Names& row = changes.rows.emplace_back(1, m.what.empty() ? "nothing" : m.what);
     for (const std::string& d : s.dataflows) row.push_back(times(s.mean(m, d)));
   }
@@ -113,7 +113,7 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
   return {figure, changes};
 }
 
-Machines run_memories(const MasPaper& paper, const Progress& progress) {
+Machines run_memories(const MasPaper& paper, const StudyProgress& progress) {
   Machines study;
   study.networks = paper.networks;
   study.dataflows = paper.others();
@@ -124,7 +124,7 @@ Machines run_memories(const MasPaper& paper, const Progress& progress) {
 }
 
 Section memory_section(const Machines& s) {
-  const Machines::Machine &ideal = s.machines[0], &real = s.machines[1];
+  const Machines::StudyMachine &ideal = s.machines[0], &real = s.machines[1];
   Section out{
       "Ideal memory and real memory",
       fmt::format(
@@ -160,7 +160,7 @@ Section memory_section(const Machines& s) {
   return out;
 }
 
-Section control_section(const MasPaper& paper, const MachineConfig& machine, const Progress& progress) {
+Section control_section(const MasPaper& paper, const MachineConfig& machine, const StudyProgress& progress) {
   Section s{"What control costs"};
   if (!std::filesystem::exists(riscv::program_path(RiscvConfig()))) return s;
   s.lead =
@@ -169,19 +169,19 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
       "plays its commands out of DRAM (control.lists). Tile sizes are chosen for each.";
   s.left = 2;
   s.columns = {"network", "dataflow", "native"};
-  struct Control {
+  struct ControlProgram {
     const char* name;
     double clock_hz;  // 0: native
     bool lists = false;
   };
   std::map<Case, std::uint64_t> native;
   std::map<Case, Names> longer, counts;
-  for (const Control& control : {Control{"native", 0},
-                                 {"platform's clock", machine.clock_hz},
-                                 {"1 GHz", 1e9},
-                                 {"500 MHz", 500e6},
-                                 {"1 GHz, list", 1e9, true},
-                                 {"500 MHz, list", 500e6, true}}) {
+  for (const ControlProgram& control : {ControlProgram{"native", 0},
+                                        {"platform's clock", machine.clock_hz},
+                                        {"1 GHz", 1e9},
+                                        {"500 MHz", 500e6},
+                                        {"1 GHz, list", 1e9, true},
+                                        {"500 MHz, list", 500e6, true}}) {
     MachineConfig m = machine;
     const bool is_native = control.clock_hz == 0;
     m.control.cpu = is_native ? "native" : "riscv";

@@ -6,8 +6,8 @@ namespace attnvp::papers {
 
 namespace {
 
-using Value = std::function<double(const std::string& network, const std::string& dataflow)>;
-using Key = std::function<std::string(const std::string& network, const std::string& dataflow)>;
+using CellValue = std::function<double(const std::string& network, const std::string& dataflow)>;
+using CellKey = std::function<std::string(const std::string& network, const std::string& dataflow)>;
 
 // Advantage of mas over the dataflow: ratio of cycles; energy saved in per cent.
 double speedup(double other, double mas) { return other / mas; }
@@ -17,18 +17,18 @@ struct Compared {
   const MasStudy& s;
   const Names& dataflows;
   bool pinned;  // to the paper's setting
-  Value paper, ours;
-  Key calibrated;
+  CellValue paper, ours;
+  CellKey calibrated;
 
   std::string schedule(const std::string& d) const { return pinned ? papers_setting(d) : d; }
 
   // Adds the cells of every network under every dataflow, and the mean of the rows.
-  void add_values(const std::string& quantity, const Key& why, std::vector<Cell>& all) const {
+  void add_values(const std::string& quantity, const CellKey& why, std::vector<Cell>& all) const {
     for (const std::string& d : dataflows) {
       for (const std::string& n : s.paper.networks) {
         all.push_back({quantity, n, d, paper(n, d), ours(n, d), why ? why(n, d) : "", schedule(d), calibrated(n, d)});
       }
-      const auto mean = [&](const Value& of) {
+      const auto mean = [&](const CellValue& of) {
         return geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d); });
       };
       all.push_back({quantity, "geomean", d, mean(paper), mean(ours), "", schedule(d), ""});
@@ -46,7 +46,7 @@ struct Compared {
                        schedule(d), key.empty() ? calibrated(n, kMas) : key});
       }
       // Savings may be zero or negative, so the saving of the geometric mean ratio is used instead of their mean.
-      const auto mean_of = [&](const Value& of) {
+      const auto mean_of = [&](const CellValue& of) {
         return gain(geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d) / of(n, kMas); }), 1);
       };
       all.push_back({quantity, "geomean", d, mean_of(paper), mean_of(ours), "", schedule(d), ""});
@@ -243,12 +243,12 @@ std::string machine_text(const MachineConfig& m) {
 std::vector<Cell> mas_cells(const MasStudy& s) {
   std::vector<Cell> all;
   const EnergyFits fits = fit_energies(s);
-  const auto calibrated = [&s](const char* table) -> Key {
+  const auto calibrated = [&s](const char* table) -> CellKey {
     return [&s, table](const std::string& n, const std::string& d) {
       return config::calibrated_by(s.provenance, fmt::format("{}/{}/{}", table, n, d == kFlatLockStep ? kFlat : d));
     };
   };
-  const Key by_cycles = calibrated("mas_table2_cycles"), by_energy = calibrated("mas_table3_energy");
+  const CellKey by_cycles = calibrated("mas_table2_cycles"), by_energy = calibrated("mas_table3_energy");
   Compared cycles{s,
                   s.dataflows,
                   true,
@@ -300,8 +300,8 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
   return all;
 }
 
-Report mas_report(const MasStudy& s) {
-  Report r;
+StudyReport mas_report(const MasStudy& s) {
+  StudyReport r;
   r.heading = "MAS-Attention on " + machine_text(s.machine) + "\n";
   r.preamble = fmt::format(
       "# The MAS-Attention paper, reproduced\n\nWritten by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers "
@@ -337,12 +337,12 @@ Report mas_report(const MasStudy& s) {
   return r;
 }
 
-Report mas(const std::string& hardware, bool full_data, bool everything, const Progress& progress) {
+StudyReport mas(const std::string& hardware, bool full_data, bool everything, const StudyProgress& progress) {
   const MachineConfig machine = config::load_hardware(hardware);
   config::note_machine(machine, {});
   MasStudy study = run_mas_study(machine, config::hardware_provenance(hardware), full_data, progress);
   find_best(study, progress);
-  Report r = mas_report(study);
+  StudyReport r = mas_report(study);
   if (everything) {
     const std::vector<Limit> found = find_limits(machine, study.paper.dataflows, progress);
     r.sections.push_back(limits_section(study.paper, machine, found));

@@ -12,8 +12,8 @@ namespace {
 double bytes_per_cycle(const MachineConfig& m) { return m.dram.bytes_per_second / m.clock_hz; }
 
 // Sequential phases; the longest term of a phase determines its cycles.
-Bound phases(const std::vector<Terms>& all) {
-  Bound bound;
+OrderBound phases(const std::vector<Terms>& all) {
+  OrderBound bound;
   for (const Terms& phase : all) {
     bound.cycles += phase.most();
     bound.text += fmt::format("{}{} {:.3f}", bound.text.empty() ? "" : " + ", phase.binding(), phase.most() / 1e6);
@@ -34,13 +34,13 @@ std::string why_flat(const MasStudy& s, const std::string& network, double paper
         "print, would decide it",
         100 * (paper - hidden) / (lock_step - hidden), hidden / 1e6, lock_step / 1e6);
   }
-  const Bound one_by_one = bound(s.at(network, kFlatLockStep), s.machine);
+  const OrderBound one_by_one = bound(s.at(network, kFlatLockStep), s.machine);
   return fmt::format("unexplained: the paper's entry is {} above even {}, one after the other",
                      share(paper / one_by_one.cycles), one_by_one.text);
 }
 
 // Estimates the paper's entry as a pipeline that drains per head: (T + 2) / T of the matmuls for T row blocks.
-std::string why_tileflow(const job::RunResult& r, const MachineConfig& machine, double paper, const Bound& least) {
+std::string why_tileflow(const job::RunResult& r, const MachineConfig& machine, double paper, const OrderBound& least) {
   const double mac = terms(r, machine).mac;
   return fmt::format(
       "unexplained: the paper's entry is {} above what the machine needs in this setting ({}), ours {}; a pipeline "
@@ -208,7 +208,7 @@ Terms terms(const job::RunResult& r, const MachineConfig& m) {
   return t;
 }
 
-Bound bound(const job::RunResult& r, const MachineConfig& m) {
+OrderBound bound(const job::RunResult& r, const MachineConfig& m) {
   const Terms t = terms(r, m);
   const workload::Attention& n = r.network.attention();
   const std::string& dataflow = r.schedule.dataflow;
@@ -236,7 +236,7 @@ Bound bound(const job::RunResult& r, const MachineConfig& m) {
     const job::Tiling& tiling = r.schedule.tiling;
     const double blocks = std::ceil(1.0 * n.seq_q / tiling["nq"]) * tiling["hh"] * tiling["bb"];
     if (t.mac * (1 + 2 / blocks) < t.dram) return phases({{0, 0, t.dram}});
-    Bound filled = phases({{t.mac, 0, 0}, {t.mac * 2 / blocks, 0, 0}});
+    OrderBound filled = phases({{t.mac, 0, 0}, {t.mac * 2 / blocks, 0, 0}});
     filled.text += fmt::format(" to fill and drain every {:.0f} row blocks", blocks);
     return filled;
   }
@@ -274,7 +274,7 @@ EnergyFits fit_energies(const MasStudy& s) {
 std::string why_cycles(const MasStudy& s, const std::string& network, const std::string& dataflow) {
   const double paper = s.paper_cycles(network, dataflow), ours = s.cycles(network, dataflow);
   if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
-  const Bound least = bound(s.at(network, dataflow), s.machine);
+  const OrderBound least = bound(s.at(network, dataflow), s.machine);
   if (paper + kPrinted < least.cycles) {
     return fmt::format("the paper's entry is {:.1f}% below what the machine needs in this setting: {:.3f}, {}",
                        100 * (1 - paper / least.cycles), least.cycles / 1e6, least.text);

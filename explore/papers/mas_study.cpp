@@ -81,7 +81,7 @@ std::string papers_setting(const std::string& dataflow) {
 }
 
 MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& provenance, bool full_data,
-                       const Progress& progress) {
+                       const StudyProgress& progress) {
   MasStudy study{machine, provenance, load_mas_paper(), {}, {}, {}};
   for (const std::string& dataflow : study.paper.dataflows) {
     study.dataflows.push_back(dataflow);
@@ -103,7 +103,7 @@ MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& 
   return study;
 }
 
-void find_best(MasStudy& study, const Progress& progress) {
+void find_best(MasStudy& study, const StudyProgress& progress) {
   explore::TunedRunner runner = timing_runner(study.machine);
   for (const std::string& network : study.paper.networks) {
     for (const std::string& dataflow : study.paper.dataflows) {
@@ -119,7 +119,7 @@ void find_best(MasStudy& study, const Progress& progress) {
   }
 }
 
-std::vector<Limit> find_limits(const MachineConfig& machine, const Names& dataflows, const Progress& progress) {
+std::vector<Limit> find_limits(const MachineConfig& machine, const Names& dataflows, const StudyProgress& progress) {
   std::vector<MachineConfig> machines{machine};
   if (machine.cores > 1) {
     machines.push_back(machine);

@@ -107,13 +107,13 @@ std::string to_markdown(const Section& s) {
   return out;
 }
 
-std::string to_text(const Report& r) {
+std::string to_text(const StudyReport& r) {
   std::string out = r.heading;
   for (const Section& section : r.sections) out += (out.empty() ? "" : "\n") + to_text(section);
   return out + r.closing;
 }
 
-std::string to_markdown(const Report& r) {
+std::string to_markdown(const StudyReport& r) {
   std::string out;
   for (std::size_t at = 0; at < r.preamble.size();) {  // paragraph by paragraph
     const std::size_t end = std::min(r.preamble.find("\n\n", at), r.preamble.size() - 1);
@@ -126,7 +126,7 @@ std::string to_markdown(const Report& r) {
   return out;
 }
 
-std::string to_json(const Report& r) {
+std::string to_json(const StudyReport& r) {
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = r.hardware;
   j["golden"] = {{"checked", r.checked > 0}, {"runs", r.checked}, {"passed", r.checked - r.failures.size()}};
@@ -148,7 +148,7 @@ std::string to_json(const Report& r) {
   return report::json_text(j);
 }
 
-std::string to_csv(const Report& r) {
+std::string to_csv(const StudyReport& r) {
   using report::csv_cell;
   std::string out = "quantity,network,dataflow,paper,ours,ratio,why,schedule,calibrated\n";
   for (const Cell& c : r.cells) {
@@ -186,8 +186,8 @@ explore::TunedRunner timing_runner(const MachineConfig& machine) {
   return {machine, config::load_energy(machine.energy), false};
 }
 
-void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows, const Progress& progress,
-                  const std::function<void(const Case&, const job::RunResult&)>& see) {
+void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows,
+                  const StudyProgress& progress, const std::function<void(const Case&, const job::RunResult&)>& see) {
   explore::TunedRunner runner = timing_runner(machine);
   for (const std::string& network : networks) {
     for (const std::string& dataflow : dataflows) {

@@ -60,7 +60,7 @@ Section pivot(const std::vector<Cell>& all, const std::string& quantity, const N
 std::string to_text(const Section& section);
 std::string to_markdown(const Section& section);
 
-struct Report {
+struct StudyReport {
   std::string heading, closing;  // of the text
   std::string preamble;          // of the page: title and introduction
   Names hardware;
@@ -73,19 +73,19 @@ struct Report {
   };
   std::vector<Plot> plots;
 };
-std::string to_text(const Report& report);
-std::string to_markdown(const Report& report);
-std::string to_json(const Report& report);
-std::string to_csv(const Report& report);
+std::string to_text(const StudyReport& report);
+std::string to_markdown(const StudyReport& report);
+std::string to_json(const StudyReport& report);
+std::string to_csv(const StudyReport& report);
 
-using Progress = std::function<void(const std::string& what)>;  // called before each run
+using StudyProgress = std::function<void(const std::string& what)>;  // called before each run
 
 // Reports of the papers; throw config::ConfigError and job::RunError. mas: `full_data` enables the golden check of
 // every run; `all` adds the longest sequences and the control study. streaming: plots are STEM-SUFFIX.svg.
-Report mas(const std::string& hardware, bool full_data, bool all, const Progress& progress);
-Report fusemax(std::uint32_t longest, const Progress& progress);
-Report lean(const std::string& hardware, const Progress& progress);
-Report streaming(std::uint32_t longest, const std::string& stem, const Progress& progress);
+StudyReport mas(const std::string& hardware, bool full_data, bool all, const StudyProgress& progress);
+StudyReport fusemax(std::uint32_t longest, const StudyProgress& progress);
+StudyReport lean(const std::string& hardware, const StudyProgress& progress);
+StudyReport streaming(std::uint32_t longest, const std::string& stem, const StudyProgress& progress);
 
 // A table under configs/paper; the first line has the column names. Throws config::ConfigError with file and line.
 std::vector<config::CsvLine> read_table(const std::string& name);
@@ -102,7 +102,7 @@ double geometric_mean(const Names& networks, const std::function<double(const st
 // In timing mode, with the machine's energy table.
 explore::TunedRunner timing_runner(const MachineConfig& machine);
 // Runs every network under every dataflow on a machine.
-void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows, const Progress& progress,
-                  const std::function<void(const Case&, const job::RunResult&)>& see);
+void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows,
+                  const StudyProgress& progress, const std::function<void(const Case&, const job::RunResult&)>& see);
 
 }  // namespace attnvp::papers

@@ -25,7 +25,7 @@ class DepthSweep {
       : channel_(long_channel(graph)), runner_(graph, config::load_energy(graph.energy), 1) {}
 
   stream::StreamResult run(std::uint64_t depth, bool explain = false) {
-    stream::Runner::Options options;
+    stream::StreamRunner::StreamOptions options;
     options.check_golden = false;
     options.explain = explain;
     runner_.set_depth(channel_, depth);
@@ -38,7 +38,7 @@ class DepthSweep {
 
  private:
   std::size_t channel_;
-  stream::Runner runner_;
+  stream::StreamRunner runner_;
 };
 
 Threshold find_threshold(const stream::Graph& graph, bool unit_times) {
@@ -70,7 +70,7 @@ std::string beside(std::uint64_t ours, std::uint64_t paper) {
 std::string deepest(const stream::StreamResult& r) {
   std::size_t best = SIZE_MAX;
   for (std::size_t c = 0; c < r.channels.size(); ++c) {
-    if (r.graph.nodes[r.graph.channels[c].from].operation->kind == stream::Kind::kSource) continue;
+    if (r.graph.nodes[r.graph.channels[c].from].operation->kind == stream::NodeKind::kSource) continue;
     if (best == SIZE_MAX || r.channels[c].peak > r.channels[best].peak) best = c;
   }
   return fmt::format("{} {}", r.graph.channels[best].name, r.channels[best].peak);
@@ -208,7 +208,7 @@ Section thresholds(const StreamingStudy& s) {
   return section;
 }
 
-void add_plots(const StreamingStudy& s, const std::string& stem, Report& r) {
+void add_plots(const StreamingStudy& s, const std::string& stem, StudyReport& r) {
   const auto add = [&](std::size_t section, const char* suffix, const char* alt, const plot::LinePlot& plot) {
     r.sections[section].figure = fmt::format("![{}]({}-{}.svg)", alt, stem, suffix);
     r.plots.push_back({suffix, plot::to_svg(plot)});
@@ -263,7 +263,7 @@ std::vector<const StreamingPoint*> StreamingStudy::of(const std::string& graph) 
   return found;
 }
 
-StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progress) {
+StreamingStudy run_streaming_study(std::uint32_t longest, const StudyProgress& progress) {
   const auto number = [](const config::CsvLine& line, std::size_t column) {
     return static_cast<std::uint64_t>(config::positive_number(line, column));
   };
@@ -278,7 +278,7 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progre
     for (std::uint32_t n = kShortest; n <= longest; n *= 2) {
       progress(fmt::format("{} at N={}", name, n));
       const stream::Graph graph = stream::load_graph(name, n, 1);
-      stream::Runner runner(graph, config::load_energy(graph.energy), 1);
+      stream::StreamRunner runner(graph, config::load_energy(graph.energy), 1);
       study.points.push_back({name, n, runner.run({}), paper_cycles[{name, n}]});
     }
   }
@@ -308,8 +308,8 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progre
   return study;
 }
 
-Report streaming_report(const StreamingStudy& s, const std::string& stem) {
-  Report r;
+StudyReport streaming_report(const StreamingStudy& s, const std::string& stem) {
+  StudyReport r;
   r.heading = "Streaming SDPA, reproduced\n";
   r.preamble =
       "# Streaming SDPA, reproduced\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours "
@@ -333,7 +333,7 @@ Report streaming_report(const StreamingStudy& s, const std::string& stem) {
   return r;
 }
 
-Report streaming(std::uint32_t longest, const std::string& stem, const Progress& progress) {
+StudyReport streaming(std::uint32_t longest, const std::string& stem, const StudyProgress& progress) {
   return streaming_report(run_streaming_study(longest, progress), stem);
 }
 

@@ -43,8 +43,8 @@ struct StreamingStudy {
 };
 
 // N = 16, 32, ... up to `longest`. Throws config::ConfigError.
-StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progress);
+StreamingStudy run_streaming_study(std::uint32_t longest, const StudyProgress& progress);
 // Plots are named STEM-SUFFIX.svg.
-Report streaming_report(const StreamingStudy& study, const std::string& stem);
+StudyReport streaming_report(const StreamingStudy& study, const std::string& stem);
 
 }  // namespace attnvp::papers

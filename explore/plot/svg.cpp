@@ -54,13 +54,13 @@ Scale scale_of(const std::vector<double>& values, double pixel_from, double pixe
   }
   Scale scale{low, high, pixel_from, pixel_to, low > 0 && high > 8 * low};
   if (scale.logarithmic) {
-    const double room = std::pow(high / low, 0.05);
-    scale.from /= room;
-    scale.to *= room;
+    const double margin = std::pow(high / low, 0.05);
+    scale.from /= margin;
+    scale.to *= margin;
   } else {
-    const double room = high > low ? 0.05 * (high - low) : std::max(std::abs(high) * 0.05, 1e-9);
-    scale.from -= room;
-    scale.to += room;
+    const double margin = high > low ? 0.05 * (high - low) : std::max(std::abs(high) * 0.05, 1e-9);
+    scale.from -= margin;
+    scale.to += margin;
   }
   return scale;
 }
@@ -142,18 +142,18 @@ std::string to_svg(const LinePlot& plot) {
       ys.push_back(y);
     }
   }
-  for (const Mark& mark : plot.marks) xs.push_back(mark.x);
+  for (const PlotMark& mark : plot.marks) xs.push_back(mark.x);
   const Scale x = scale_of(xs, frame.left, frame.right), y = scale_of(ys, frame.bottom, frame.top);
 
   std::string out = open_svg(kWidth, kHeight);
   out += "<g font-size=\"14\" font-weight=\"bold\">" + label(kWidth / 2, 22, "middle", plot.title) + "</g>\n";
-  for (const Mark& mark : plot.marks) {
+  for (const PlotMark& mark : plot.marks) {
     if (mark.to <= mark.x) continue;
     out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#eee\"/>\n",
                        x(mark.x), frame.top, x(mark.to) - x(mark.x), frame.bottom - frame.top);
   }
   out += axes(frame, x, y, tick_text, tick_text, plot.x_title, plot.y_title);
-  for (const Mark& mark : plot.marks) {
+  for (const PlotMark& mark : plot.marks) {
     if (mark.to <= mark.x) {
       out += line(x(mark.x), frame.top, x(mark.x), frame.bottom, "stroke=\"#555\" stroke-dasharray=\"5 4\"");
     }

@@ -50,7 +50,7 @@ struct Series {
 };
 
 // Vertical line at x with `text` at its top; a grey band if `to` > x.
-struct Mark {
+struct PlotMark {
   double x = 0;
   std::string text;
   double to = 0;
@@ -59,7 +59,7 @@ struct Mark {
 struct LinePlot {
   std::string title, x_title, y_title;
   std::vector<Series> series;
-  std::vector<Mark> marks;
+  std::vector<PlotMark> marks;
 };
 
 // A complete SVG file. Axes with a large range are logarithmic (scale_of).

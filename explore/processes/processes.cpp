@@ -17,7 +17,7 @@ namespace attnvp::explore {
 
 namespace {
 
-struct Child {
+struct ForkedChild {
   pid_t pid = -1;
   int from = -1;  // pipe with one line per item
   std::string text{};
@@ -28,10 +28,10 @@ struct Child {
 }
 
 // Reads the output of all children until all have ended.
-void read_all(std::vector<Child>& children, const Progress& progress) {
+void read_all(std::vector<ForkedChild>& children, const ProcessProgress& progress) {
   std::size_t done = 0, open = children.size();
   std::vector<pollfd> wanted;
-  for (const Child& child : children) wanted.push_back({child.from, POLLIN, 0});
+  for (const ForkedChild& child : children) wanted.push_back({child.from, POLLIN, 0});
   while (open > 0) {
     if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) fail("poll");
     for (std::size_t k = 0; k < children.size(); ++k) {
@@ -54,11 +54,12 @@ void read_all(std::vector<Child>& children, const Progress& progress) {
 }  // namespace
 
 std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
-                                      const std::function<std::string(std::size_t)>& work, const Progress& progress) {
+                                      const std::function<std::string(std::size_t)>& work,
+                                      const ProcessProgress& progress) {
   if (jobs == 0) jobs = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t n = std::min<std::size_t>(jobs, count);
   std::fflush(nullptr);  // otherwise every child writes it again
-  std::vector<Child> children;
+  std::vector<ForkedChild> children;
   for (std::size_t k = 0; k < n; ++k) {
     int ends[2];
     if (::pipe(ends) != 0) fail("pipe");

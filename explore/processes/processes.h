@@ -10,9 +10,9 @@ namespace attnvp::explore {
 
 // Returns the line (without its end) that `work(i)` returned for every i < `count`; empty if the process died. `jobs`:
 // number of processes, 0: one per processor of the host. `progress` is called after each completed item.
-using Progress = std::function<void(std::size_t done)>;
+using ProcessProgress = std::function<void(std::size_t done)>;
 std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
                                       const std::function<std::string(std::size_t)>& work,
-                                      const Progress& progress = {});
+                                      const ProcessProgress& progress = {});
 
 }  // namespace attnvp::explore

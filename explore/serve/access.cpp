@@ -107,8 +107,8 @@ void check_network(const std::string& text) {
 void check_setting_access(const std::string& key, const std::string& value) {
   const config::KeyInfo* const info = config::find_key(key);
   if (info == nullptr) {
-    throw ConfigError(
-        fmt::format("key {} is unknown{}", in_quotes(key), config::hint(key, config::hardware_schema().paths())));
+    throw ConfigError(fmt::format("key {} is unknown{}", in_quotes(key),
+                                  config::hint(key, config::hardware_schema().paths(), "attnvp describe keys")));
   }
   check_scalar(last_of(key), value);
   const bool is_path = config::is_path(std::string(config::trimmed(value)));
@@ -117,7 +117,7 @@ void check_setting_access(const std::string& key, const std::string& value) {
   }
 }
 
-void check_access(const State& state) {
+void check_access(const ServerState& state) {
   if (config::is_path(state.hardware)) check_file("machine", state.hardware);
   check_network(state.network);
   for (const auto& [key, value] : state.settings) check_setting_access(key, value);

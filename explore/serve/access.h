@@ -11,7 +11,7 @@ namespace attnvp::explore {
 
 // Throws config::ConfigError for a path outside the working folder, and for keys and files that load further files:
 // plug-ins, firmware, biases, block masks and models.
-void check_access(const State& state);
+void check_access(const ServerState& state);
 // Value of one machine key, for axes of a sweep.
 void check_setting_access(const std::string& key, const std::string& value);
 

@@ -40,7 +40,7 @@ bool is_axis(const SweepRequest& request, const std::string& key) {
   return std::any_of(request.axes.begin(), request.axes.end(), [&](const auto& axis) { return axis.first == key; });
 }
 
-void check_state(const State& state) {
+void check_state(const ServerState& state) {
   check_access(state);
   if (workload::load(state.network).scope != workload::Scope::kAttention) {
     throw ConfigError("a sweep is of one operation; allowed is scope=attention");
@@ -57,7 +57,7 @@ void check_axis(const SweepRequest& request, const std::string& key, const std::
       check_setting_access(key, value);
       continue;
     }
-    State changed = request.state;
+    ServerState changed = request.state;
     (key == "dataflow" ? changed.dataflow : key == "network" ? changed.network : changed.hardware) = value;
     check_state(changed);
   }
@@ -80,7 +80,8 @@ SweepRequest sweep_request_of(const ordered_json& json) {
     std::vector<std::string> values;
     if (!list.is_array()) throw ConfigError(fmt::format("axis {}: found no list", config::in_quotes(key)));
     for (const ordered_json& value : list) {
-      if (!value.is_string()) throw ConfigError(fmt::format("axis {}: a value is no text", config::in_quotes(key)));
+      if (!value.is_string())
+        throw ConfigError(fmt::format("axis {}: every value must be a text", config::in_quotes(key)));
       values.push_back(value.get<std::string>());
     }
     check_axis(request, key, values);
@@ -93,7 +94,7 @@ SweepRequest sweep_request_of(const ordered_json& json) {
 }
 
 std::string to_yaml(const SweepRequest& request) {
-  const State& s = request.state;
+  const ServerState& s = request.state;
   std::string yaml =
       fmt::format("# {}: a sweep of attnvp serve; `attnvp sweep FILE` runs it\nkind: grid\n", request.name);
   for (const auto& [key, value] :
@@ -135,7 +136,7 @@ void BackgroundSweeps::run(int socket) {
   try {
     const ordered_json json = ordered_json::parse(order);
     text::set_command({});  // rows have the command of their job
-    const Plan plan = make_plan(load_sweep(json.at("sweep").get<std::string>()));
+    const SweepPlan plan = make_plan(load_sweep(json.at("sweep").get<std::string>()));
     SweepOptions options;
     options.database = json.at("database").get<std::string>();
     options.jobs = json.at("jobs").get<unsigned>();
@@ -164,7 +165,7 @@ void BackgroundSweeps::end(Sweep& sweep) {
 }
 
 void BackgroundSweeps::launch(Sweep& sweep) {
-  sweep.child = launcher_.start(Launcher::Role::kSweep);
+  sweep.child = launcher_.start(Launcher::WorkerRole::kSweep);
   sweep.is_running = true;
   const ordered_json order{
       {"sweep", sweep.request.name + ".yaml"}, {"database", sweep.request.name + ".db"}, {"jobs", jobs_}};
@@ -251,7 +252,7 @@ ordered_json BackgroundSweeps::status(const std::string& name, const std::vector
     std::vector<Goal> measures;
     for (const std::string& goal : goals) measures.emplace_back(goal, "goal");
     std::vector<std::vector<double>> costs;
-    for (const Row& row : selection.rows()) {
+    for (const SqlRow& row : selection.rows()) {
       ordered_json one{{"axes", ordered_json::array()}};
       for (const auto& axis : sweep.request.axes) one["axes"].push_back(selection.text(row, column_index(axis.first)));
       for (const char* shown : kShown) one[shown] = selection.number(row, column_index(shown));

@@ -17,7 +17,7 @@ namespace attnvp::explore {
 // Axes of a sweep around a state: a key of the machine, `dataflow` or `network`, with its values.
 struct SweepRequest {
   std::string name;  // of the files NAME.yaml and NAME.db
-  State state;
+  ServerState state;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
 };
 SweepRequest sweep_request_of(const nlohmann::ordered_json& json);  // checks the names (access.h)

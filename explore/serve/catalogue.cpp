@@ -18,12 +18,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Control {
+struct FormControl {
   const char* group;
   const char* path;
 };
 // Keys with controls on the page, in its order.
-constexpr Control kControls[] = {
+constexpr FormControl kControls[] = {
     {"Compute", "clusters"},
     {"Compute", "cores"},
     {"Compute", "clock"},
@@ -70,24 +70,24 @@ const char* type_of(const config::KeyInfo& key) {
 
 const char* unit_of(const config::KeyInfo& key) {
   switch (key.unit) {
-    case config::Unit::kBytes:
+    case config::KeyUnit::kBytes:
       return "bytes";
-    case config::Unit::kBytesPerCycle:
+    case config::KeyUnit::kBytesPerCycle:
       return "B/cycle";
-    case config::Unit::kFrequency:
+    case config::KeyUnit::kFrequency:
       return "Hz";
-    case config::Unit::kBandwidth:
+    case config::KeyUnit::kBandwidth:
       return "B/s";
-    case config::Unit::kTime:
+    case config::KeyUnit::kTime:
       return "s";
-    case config::Unit::kEnergy:
+    case config::KeyUnit::kEnergy:
       return "pJ";
-    case config::Unit::kVoltage:
+    case config::KeyUnit::kVoltage:
       return "V";
-    case config::Unit::kPower:
+    case config::KeyUnit::kPower:
       return "W";
-    case config::Unit::kCount:
-    case config::Unit::kCycles:
+    case config::KeyUnit::kCount:
+    case config::KeyUnit::kCycles:
       break;
   }
   return "";
@@ -133,17 +133,17 @@ ordered_json catalogue_json() {
           {"types", types}};
 }
 
-ordered_json machine_json(const State& state) {
+ordered_json machine_json(const ServerState& state) {
   check_access(state);
   const MachineConfig machine = config::load_hardware(state.hardware, state.overrides());
   ordered_json keys = ordered_json::array(), others = ordered_json::array();
-  for (const Control& control : kControls) {
+  for (const FormControl& control : kControls) {
     const auto* key = config::find_key(control.path);
     if (key != nullptr) keys.push_back(key_json(*key, machine, control.group));
   }
   for (const auto& key : config::hardware_schema().keys()) {
-    const bool has_control =
-        std::any_of(std::begin(kControls), std::end(kControls), [&](const Control& c) { return key.path == c.path; });
+    const bool has_control = std::any_of(std::begin(kControls), std::end(kControls),
+                                         [&](const FormControl& c) { return key.path == c.path; });
     if (!has_control && key.type != config::Type::kString) others.push_back(key_json(key, machine, "Other keys"));
   }
   return {{"keys", keys}, {"others", others}};

@@ -13,6 +13,6 @@ nlohmann::ordered_json catalogue_json();
 
 // {keys: [{path, type, unit, value, text, minimum, maximum, power_of_two, names, meaning, group}], others}: keys of the
 // state's machine. `keys` has those with controls; `others` all other paths.
-nlohmann::ordered_json machine_json(const State& state);
+nlohmann::ordered_json machine_json(const ServerState& state);
 
 }  // namespace attnvp::explore

@@ -19,18 +19,18 @@ using nlohmann::ordered_json;
 constexpr std::uint64_t kNever = CommandTrace::kNever;
 constexpr std::size_t kMostSlices = 4000;
 
-struct Span {
+struct GanttSpan {
   std::uint64_t from = 0, to = 0;
   bool is_empty() const { return from >= to; }
-  bool overlaps(const Span& other) const { return from < other.to && other.from < to; }
+  bool overlaps(const GanttSpan& other) const { return from < other.to && other.from < to; }
 };
 
 // Times in which commands work. A DMA channel has several outstanding: the next one's time begins when this one ends.
-std::vector<Span> spans_of(const CommandTrace& trace, std::uint64_t cycles) {
-  std::vector<Span> spans;
+std::vector<GanttSpan> spans_of(const CommandTrace& trace, std::uint64_t cycles) {
+  std::vector<GanttSpan> spans;
   std::map<std::string, std::uint64_t> done;
-  for (const CommandTrace::Entry& e : trace.entries()) {
-    Span span;
+  for (const CommandTrace::TracedCommand& e : trace.entries()) {
+    GanttSpan span;
     if (e.start != kNever && e.descriptor.opcode != hal::Opcode::kNop) {
       std::uint64_t& before = done[e.track];
       span = {std::max(e.start, before), e.end == kNever ? cycles : e.end};
@@ -41,7 +41,7 @@ std::vector<Span> spans_of(const CommandTrace& trace, std::uint64_t cycles) {
   return spans;
 }
 
-std::vector<std::uint32_t> heads_of(const CommandTrace& trace, const std::vector<Span>& spans) {
+std::vector<std::uint32_t> heads_of(const CommandTrace& trace, const std::vector<GanttSpan>& spans) {
   std::vector<std::uint32_t> heads;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (!spans[i].is_empty()) heads.push_back(trace.entries()[i].descriptor.head);
@@ -60,21 +60,21 @@ std::string local_name(const std::string& track) {
 
 ordered_json gantt_json(const CommandTrace& trace, const SignallingDescriptors& signallers, std::int64_t head,
                         std::uint64_t cycles) {
-  const std::vector<CommandTrace::Entry>& entries = trace.entries();
-  const std::vector<Span> spans = spans_of(trace, cycles);
+  const std::vector<CommandTrace::TracedCommand>& entries = trace.entries();
+  const std::vector<GanttSpan> spans = spans_of(trace, cycles);
   const std::vector<std::uint32_t> heads = heads_of(trace, spans);
   ordered_json out{{"heads", heads}, {"cycles", cycles}};
   if (heads.empty()) return out;
   const bool is_known = head >= 0 && std::binary_search(heads.begin(), heads.end(), static_cast<std::uint64_t>(head));
   const std::uint32_t chosen = is_known ? static_cast<std::uint32_t>(head) : heads[heads.size() / 2];
-  Span window{kNever, 0};
+  GanttSpan window{kNever, 0};
   std::size_t own = 0, all = 0;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (spans[i].is_empty() || entries[i].descriptor.head != chosen) continue;
     window = {std::min(window.from, spans[i].from), std::max(window.to, spans[i].to)};
     ++own;
   }
-  for (const Span& span : spans) all += !span.is_empty() && span.overlaps(window) ? 1 : 0;
+  for (const GanttSpan& span : spans) all += !span.is_empty() && span.overlaps(window) ? 1 : 0;
   const bool is_own_only = all > kMostSlices;
 
   std::vector<std::string> tracks;
@@ -93,7 +93,7 @@ ordered_json gantt_json(const CommandTrace& trace, const SignallingDescriptors& 
   ordered_json slices = ordered_json::array(), waits = ordered_json::array();
   for (std::size_t i = 0; i < spans.size() && slices.size() < kMostSlices; ++i) {
     if (!is_shown(i)) continue;
-    const CommandTrace::Entry& e = entries[i];
+    const CommandTrace::TracedCommand& e = entries[i];
     const auto track = std::lower_bound(tracks.begin(), tracks.end(), local_name(e.track)) - tracks.begin();
     slices.push_back({track, spans[i].from, spans[i].to, operations.of(name_of(operation_of(e.descriptor))),
                       e.descriptor.head, e.descriptor.row_block, i});

@@ -20,8 +20,6 @@ namespace attnvp::explore {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kMostBodyBytes = 64 << 10;
 constexpr std::size_t kMostRequestBytes = kMostBodyBytes + (32 << 10);  // with its header
 constexpr auto kReadTime = std::chrono::seconds(10);
@@ -32,18 +30,19 @@ constexpr int kBacklog = 256;  // connections that wait in the kernel
 
 thread_local int current_socket = -1;
 
-int milliseconds_until(Clock::time_point end) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+int milliseconds_until(std::chrono::steady_clock::time_point end) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
 // A connection that ends at a deadline, however few bytes at a time its client sends or takes.
 class Connection : public httplib::Stream {
  public:
-  explicit Connection(int socket) : socket_(socket), read_end_(Clock::now() + kReadTime) {}
+  explicit Connection(int socket) : socket_(socket), read_end_(std::chrono::steady_clock::now() + kReadTime) {}
 
   bool is_readable() const override { return wait(POLLIN, read_end_); }
-  bool is_writable() const override { return wait(POLLOUT, Clock::now() + kWriteTime); }
+  bool is_writable() const override { return wait(POLLOUT, std::chrono::steady_clock::now() + kWriteTime); }
   ssize_t read(char* to, size_t bytes) override {
     if (received_ >= kMostRequestBytes || !is_readable()) return -1;
     const ssize_t n = ::recv(socket_, to, std::min(bytes, kMostRequestBytes - received_), 0);
@@ -51,7 +50,8 @@ class Connection : public httplib::Stream {
     return n;
   }
   ssize_t write(const char* from, size_t bytes) override {
-    if (write_end_ == Clock::time_point()) write_end_ = Clock::now() + kWriteTime;
+    if (write_end_ == std::chrono::steady_clock::time_point())
+      write_end_ = std::chrono::steady_clock::now() + kWriteTime;
     if (!wait(POLLOUT, write_end_)) return -1;
     return ::send(socket_, from, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -60,7 +60,7 @@ class Connection : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
-  bool wait(short events, Clock::time_point end) const {
+  bool wait(short events, std::chrono::steady_clock::time_point end) const {
     pollfd wanted{socket_, events, 0};
     int ready = 0;
     do {
@@ -70,17 +70,17 @@ class Connection : public httplib::Stream {
   }
 
   int socket_;
-  Clock::time_point read_end_, write_end_;
+  std::chrono::steady_clock::time_point read_end_, write_end_;
   std::size_t received_ = 0;
 };
 
 // Takes what the client still sends, so that the answer is not lost by a reset of the connection.
 void close_gently(int socket) {
   constexpr std::size_t kMostBytes = 1 << 20;
-  const auto end = Clock::now() + std::chrono::milliseconds(200);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   ::shutdown(socket, SHUT_WR);
   char buffer[4096];
-  for (std::size_t taken = 0; taken < kMostBytes && Clock::now() < end;) {
+  for (std::size_t taken = 0; taken < kMostBytes && std::chrono::steady_clock::now() < end;) {
     pollfd wanted{socket, POLLIN, 0};
     if (::poll(&wanted, 1, milliseconds_until(end)) <= 0) break;
     const ssize_t n = ::recv(socket, buffer, sizeof buffer, 0);
@@ -154,7 +154,7 @@ bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host =
 
 }  // namespace
 
-HttpServer::HttpServer(const Address& address) : address_(address), token_(random_token()) {
+HttpServer::HttpServer(const ListenAddress& address) : address_(address), token_(random_token()) {
   set_payload_max_length(kMostBodyBytes);
   set_tcp_nodelay(true);
   new_task_queue = [] { return new BoundedQueue; };  // the base class deletes it

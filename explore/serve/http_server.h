@@ -10,12 +10,12 @@ namespace attnvp::explore {
 
 class HttpServer : public httplib::Server {
  public:
-  struct Address {
+  struct ListenAddress {
     std::string host = "127.0.0.1";
     int port = 0;  // 0: a free one
   };
   // Binds the address. Throws config::ConfigError if that is impossible.
-  explicit HttpServer(const Address& address);
+  explicit HttpServer(const ListenAddress& address);
 
   const std::string& token() const { return token_; }
   std::string url() const;  // with the token
@@ -31,7 +31,7 @@ class HttpServer : public httplib::Server {
   bool is_refused(const httplib::Request& request, httplib::Response& response) const;
   bool has_token(const httplib::Request& request) const;
 
-  Address address_;
+  ListenAddress address_;
   std::string token_;
 };
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kReapMilliseconds = 200;
 
-struct Order {
+struct LaunchOrder {
   char kind = 0;  // a role: start; 'k': kill
   pid_t pid = -1;
 };
@@ -39,8 +39,8 @@ void die_with_parent(pid_t parent) {
   if (::getppid() != parent) ::_exit(0);
 }
 
-bool send_order(int control, const Order& order, int socket) {
-  iovec bytes{const_cast<Order*>(&order), sizeof order};
+bool send_order(int control, const LaunchOrder& order, int socket) {
+  iovec bytes{const_cast<LaunchOrder*>(&order), sizeof order};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
   msghdr message{};
   message.msg_iov = &bytes;
@@ -57,7 +57,7 @@ bool send_order(int control, const Order& order, int socket) {
   return ::sendmsg(control, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof order);
 }
 
-bool receive_order(int control, Order& order, int& socket) {
+bool receive_order(int control, LaunchOrder& order, int& socket) {
   iovec bytes{&order, sizeof order};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
   msghdr message{};
@@ -74,7 +74,7 @@ bool receive_order(int control, Order& order, int& socket) {
 
 // Main loop of the launcher. A process id is valid until this thread has waited for it, so that kill() cannot reach
 // another process.
-[[noreturn]] void launch(int control, const Launcher::Work& work) {
+[[noreturn]] void launch(int control, const Launcher::WorkerBody& work) {
   std::set<pid_t> children;
   const pid_t self = ::getpid();
   for (;;) {
@@ -82,7 +82,7 @@ bool receive_order(int control, Order& order, int& socket) {
     const int ready = ::poll(&wanted, 1, kReapMilliseconds);
     for (pid_t ended = 0; (ended = ::waitpid(-1, nullptr, WNOHANG)) > 0;) children.erase(ended);
     if (ready <= 0) continue;
-    Order order;
+    LaunchOrder order;
     int socket = -1;
     if (!receive_order(control, order, socket)) break;
     if (order.kind == kKill) {
@@ -95,7 +95,7 @@ bool receive_order(int control, Order& order, int& socket) {
       ::close(control);
       std::signal(SIGTERM, SIG_DFL);
       std::signal(SIGHUP, SIG_DFL);
-      work(static_cast<Launcher::Role>(order.kind), socket);
+      work(static_cast<Launcher::WorkerRole>(order.kind), socket);
       ::_exit(0);  // skips cleanup of the server's objects
     }
     if (socket >= 0) ::close(socket);
@@ -119,7 +119,7 @@ bool transfer(int socket, char* at, std::size_t bytes, bool is_sent) {
 
 }  // namespace
 
-Launcher::Launcher(const Work& work) {
+Launcher::Launcher(const WorkerBody& work) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   std::fflush(nullptr);  // otherwise every child writes it again
@@ -142,7 +142,7 @@ Launcher::~Launcher() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-Launcher::Child Launcher::start(Role role) {
+Launcher::Child Launcher::start(WorkerRole role) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   Child child{-1, ends[0]};

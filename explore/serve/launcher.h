@@ -12,8 +12,9 @@ namespace attnvp::explore {
 
 class Launcher {
  public:
-  enum class Role : char { kSimulator = 's', kSweep = 'w' };
-  using Work = std::function<void(Role role, int socket)>;  // body of a worker; the process ends when it returns
+  enum class WorkerRole : char { kSimulator = 's', kSweep = 'w' };
+  using WorkerBody =
+      std::function<void(WorkerRole role, int socket)>;  // body of a worker; the process ends when it returns
 
   struct Child {
     pid_t pid = -1;
@@ -21,13 +22,13 @@ class Launcher {
   };
 
   // Forks the launcher; call before the first thread. Throws job::RunError.
-  explicit Launcher(const Work& work);
+  explicit Launcher(const WorkerBody& work);
   ~Launcher();  // ends all workers
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
   // Both may be called by several threads.
-  Child start(Role role);  // throws job::RunError
+  Child start(WorkerRole role);  // throws job::RunError
   void kill(pid_t pid);
 
  private:

@@ -95,9 +95,9 @@ class Api {
   // The state in all of its forms, of one of them.
   static ordered_json convert(const ordered_json& request) {
     const auto text = [&](const char* name) { return request.at(name).get<std::string>(); };
-    const State state = request.contains("query")  ? state_of_query(text("query"))
-                        : request.contains("yaml") ? state_of_yaml(text("yaml"))
-                                                   : state_of_json(request.at("state"));
+    const ServerState state = request.contains("query")  ? state_of_query(text("query"))
+                              : request.contains("yaml") ? state_of_yaml(text("yaml"))
+                                                         : state_of_json(request.at("state"));
     return {{"state", to_json(state)},
             {"query", to_query(state)},
             {"yaml", to_yaml(state)},
@@ -111,7 +111,7 @@ class Api {
     const std::string what =
         request.contains("do") && request["do"].is_string() ? request["do"].get<std::string>() : "";
     const bool is_long = what == "report" || what == "csv" || what == "waveform" || what == "explain";
-    SimulationPool::Call call;
+    SimulationPool::SimulationCall call;
     call.request = body;
     call.is_quick = what == "quick";
     call.seconds = options_.most_seconds * (is_long ? kSlowFactor : 1);
@@ -195,8 +195,8 @@ class Api {
 
 void serve(const ServeOptions& options) {
   const unsigned processes = processes_of(options);
-  Launcher launcher([&](Launcher::Role role, int socket) {
-    if (role == Launcher::Role::kSweep) return BackgroundSweeps::run(socket);
+  Launcher launcher([&](Launcher::WorkerRole role, int socket) {
+    if (role == Launcher::WorkerRole::kSweep) return BackgroundSweeps::run(socket);
     simulate(options.simulator, processes, socket);
   });
   HttpServer server({options.host, options.port});

@@ -19,17 +19,17 @@ constexpr int kServiceUnavailable = 503, kGatewayTimeout = 504, kInternalError =
 SimulationPool::SimulationPool(Launcher& launcher, unsigned processes) : launcher_(launcher), processes_(processes) {}
 
 SimulationPool::~SimulationPool() {
-  for (Process& process : processes_) end(process);
+  for (PoolProcess& process : processes_) end(process);
 }
 
-void SimulationPool::end(Process& process) {
+void SimulationPool::end(PoolProcess& process) {
   if (process.child.pid < 0) return;
   launcher_.kill(process.child.pid);
   ::close(process.child.socket);
   process.child = {};
 }
 
-std::size_t SimulationPool::acquire(const Call& call) {
+std::size_t SimulationPool::acquire(const SimulationCall& call) {
   std::unique_lock lock(mutex_);
   if (waiting_ >= kMostWaiting) {
     throw CallError(kServiceUnavailable, fmt::format("{} simulations are waiting already; try again later", waiting_));
@@ -55,18 +55,17 @@ std::size_t SimulationPool::acquire(const Call& call) {
   }
 }
 
-std::string SimulationPool::exchange(Process& process, const Call& call) {
-  using Clock = std::chrono::steady_clock;
+std::string SimulationPool::exchange(PoolProcess& process, const SimulationCall& call) {
   char byte = 0;
   const bool has_died = process.child.pid >= 0 && ::recv(process.child.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   if (has_died) end(process);
-  if (process.child.pid < 0) process.child = launcher_.start(Launcher::Role::kSimulator);
+  if (process.child.pid < 0) process.child = launcher_.start(Launcher::WorkerRole::kSimulator);
   const auto died = [&] {
     end(process);
     throw CallError(kInternalError, "the simulator ended before its answer; the next request starts another one");
   };
   if (!send_message(process.child.socket, call.request)) died();
-  const auto limit = Clock::now() + std::chrono::seconds(call.seconds);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(call.seconds);
   for (;;) {
     pollfd wanted{process.child.socket, POLLIN, 0};
     if (::poll(&wanted, 1, static_cast<int>(kLook.count())) > 0) break;
@@ -74,7 +73,7 @@ std::string SimulationPool::exchange(Process& process, const Call& call) {
       end(process);
       throw CallError(kClientLeft, "the client has left");
     }
-    if (Clock::now() < limit) continue;
+    if (std::chrono::steady_clock::now() < limit) continue;
     end(process);
     throw CallError(kGatewayTimeout, fmt::format("the simulation takes more than {} s; allowed is a smaller job, or "
                                                  "`attnvp serve --limit`",
@@ -85,7 +84,7 @@ std::string SimulationPool::exchange(Process& process, const Call& call) {
   return answer;
 }
 
-std::string SimulationPool::call(const Call& call) {
+std::string SimulationPool::call(const SimulationCall& call) {
   const std::size_t at = acquire(call);
   const auto release = [&] {
     const std::lock_guard lock(mutex_);

@@ -20,7 +20,7 @@ struct CallError : std::runtime_error {
 
 class SimulationPool {
  public:
-  struct Call {
+  struct SimulationCall {
     std::string request;
     bool is_quick = false;  // one process is reserved for quick calls
     int seconds = 60;       // time limit, from the start of the work
@@ -33,21 +33,21 @@ class SimulationPool {
   SimulationPool& operator=(const SimulationPool&) = delete;
 
   // Returns the answer. Throws CallError: too many calls are waiting, time limit, crash, or abandoned.
-  std::string call(const Call& call);
+  std::string call(const SimulationCall& call);
 
  private:
-  struct Process {
+  struct PoolProcess {
     Launcher::Child child;
     bool is_busy = false;
   };
-  std::size_t acquire(const Call& call);
-  std::string exchange(Process& process, const Call& call);
-  void end(Process& process);
+  std::size_t acquire(const SimulationCall& call);
+  std::string exchange(PoolProcess& process, const SimulationCall& call);
+  void end(PoolProcess& process);
 
   Launcher& launcher_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Process> processes_;
+  std::vector<PoolProcess> processes_;
   std::size_t busy_slow_ = 0, waiting_ = 0;
 };
 

@@ -42,18 +42,18 @@ constexpr int kUnprocessable = 422, kInternalError = 500;
 std::uint64_t number_in(const nlohmann::ordered_json& request, const char* name, std::uint64_t by_default) {
   if (!request.contains(name)) return by_default;
   if (!request[name].is_number_unsigned()) {
-    throw config::ConfigError(fmt::format("request: member '{}' is no whole number", name));
+    throw config::ConfigError(fmt::format("request: member '{}' must be a whole number", name));
   }
   return request[name].get<std::uint64_t>();
 }
 
 std::string text_in(const nlohmann::ordered_json& request, const char* name) {
   if (!request.contains(name)) return {};
-  if (!request[name].is_string()) throw config::ConfigError(fmt::format("request: member '{}' is no text", name));
+  if (!request[name].is_string()) throw config::ConfigError(fmt::format("request: member '{}' must be a text", name));
   return request[name].get<std::string>();
 }
 
-void note_origin(const State& state, const MachineConfig& machine) {
+void note_origin(const ServerState& state, const MachineConfig& machine) {
   text::set_command(to_command(state));
   config::note_machine(machine, state.overrides());
 }
@@ -69,7 +69,7 @@ bool is_layered(const LoadedState& job) { return job.network.scope != workload::
 
 }  // namespace
 
-LoadedState::LoadedState(const State& state) {
+LoadedState::LoadedState(const ServerState& state) {
   check_access(state);
   machine = config::load_hardware(state.hardware, state.overrides());
   network = workload::load(state.network);
@@ -110,7 +110,7 @@ TuningOptions Simulator::tuning() const {
 }
 
 // As `attnvp run` completes the schedule.
-job::Schedule Simulator::completed(const State& state, const LoadedState& job) {
+job::Schedule Simulator::completed(const ServerState& state, const LoadedState& job) {
   const std::string key = to_query(state);
   const auto known = completed_.find(key);
   if (known != completed_.end()) return known->second;
@@ -124,7 +124,7 @@ job::Schedule Simulator::completed(const State& state, const LoadedState& job) {
 }
 
 // The result of an earlier search, by this process or by another one.
-std::optional<job::Schedule> Simulator::known_schedule(const State& state, const LoadedState& job) const {
+std::optional<job::Schedule> Simulator::known_schedule(const ServerState& state, const LoadedState& job) const {
   const auto known = completed_.find(to_query(state));
   if (known != completed_.end()) return known->second;
   if (!options_.use_cache || !has_open_parameters(job.schedule) || state.tiling == "auto") return std::nullopt;
@@ -137,7 +137,7 @@ std::optional<job::Schedule> Simulator::known_schedule(const State& state, const
 }
 
 // The result of a run as the page shows it.
-nlohmann::ordered_json Simulator::page_of(const State& state, const LoadedState& job, const Traced& run,
+nlohmann::ordered_json Simulator::page_of(const ServerState& state, const LoadedState& job, const Traced& run,
                                           const Json& request) const {
   report::JsonParts parts{"", true, state.overrides(), config::machine_hash(job.machine), 1};
   std::vector<Json> document{Json::parse(report::to_json(run.result, job.machine.name, parts))};
@@ -157,7 +157,7 @@ nlohmann::ordered_json Simulator::page_of(const State& state, const LoadedState&
 }
 
 // {"do": "quick", "previous": tiling}: the job with the previous tile sizes, or with the first ones that fit.
-nlohmann::ordered_json Simulator::quick(const State& state, const Json& request) {
+nlohmann::ordered_json Simulator::quick(const ServerState& state, const Json& request) {
   const LoadedState job(state);
   if (is_layered(job) || state.dataflow == "auto") return {{"is_slow", true}};
   if (const std::optional<job::Schedule> known = known_schedule(state, job)) {
@@ -182,7 +182,7 @@ nlohmann::ordered_json Simulator::quick(const State& state, const Json& request)
 }
 
 // {"do": "tuned"}: the result of `attnvp run`.
-nlohmann::ordered_json Simulator::tuned(const State& state, const Json& request) {
+nlohmann::ordered_json Simulator::tuned(const ServerState& state, const Json& request) {
   const LoadedState job(state);
   if (is_layered(job)) return layers(state);
   Json out = page_of(state, job, traced(job, completed(state, job), kMostTraced), request);
@@ -190,19 +190,21 @@ nlohmann::ordered_json Simulator::tuned(const State& state, const Json& request)
   return out;
 }
 
-nlohmann::ordered_json Simulator::layers(const State& state) {
+nlohmann::ordered_json Simulator::layers(const ServerState& state) {
   const LoadedState job(state);
-  LayerOptions options{false, 1, job.schedule.tiling, tuning(), {}};
+  LayerOptions options{false, 1, job.schedule.tiling, tuning(), 1, {}};
   const LayerRun run = run_layer(job.machine, job.network, state.dataflow, job.energy, options);
   Json document = Json::parse(to_json(run, job.machine.name, config::machine_hash(job.machine), state.overrides()));
   Json operations = Json::array();
   for (const Json& one : document["operations"]) {
     const Json& r = one["run"];
+    const auto count = one.value("count", std::uint64_t{1});
+    const auto times = static_cast<double>(count);
     operations.push_back({{"operation", one["operation"]},
                           {"dataflow", r["dataflow"]},
-                          {"cycles", r["cycles"]},
-                          {"seconds", r["seconds"]},
-                          {"energy_pj", r["energy_pj"]["total"]},
+                          {"cycles", count * r["cycles"].get<std::uint64_t>()},
+                          {"seconds", times * r["seconds"].get<double>()},
+                          {"energy_pj", times * r["energy_pj"]["total"].get<double>()},
                           {"bound", r["bound"]["resource"]},
                           {"share", r["bound"]["share"]}});
   }
@@ -217,7 +219,7 @@ nlohmann::ordered_json Simulator::layers(const State& state) {
 }
 
 // {"do": "advice"}: changes of the machine; the first one with its simulated effect.
-nlohmann::ordered_json Simulator::advice(const State& state) {
+nlohmann::ordered_json Simulator::advice(const ServerState& state) {
   const LoadedState job(state);
   if (is_layered(job)) return {{"advice", Json::array()}};
   Traced run = traced(job, completed(state, job), 0);
@@ -227,7 +229,7 @@ nlohmann::ordered_json Simulator::advice(const State& state) {
 }
 
 // {"do": "explain", "from": cycle, "to": cycle}: the critical path of the interval.
-nlohmann::ordered_json Simulator::explain(const State& state, const Json& request) {
+nlohmann::ordered_json Simulator::explain(const ServerState& state, const Json& request) {
   const LoadedState job(state);
   if (is_layered(job)) throw config::ConfigError("a critical path is of one operation; allowed is scope=attention");
   const Traced run = traced(job, completed(state, job), kMostTraced);
@@ -244,7 +246,7 @@ nlohmann::ordered_json Simulator::explain(const State& state, const Json& reques
 }
 
 // {"do": "waveform", "name": NAME}: files for GTKWave and Surfer in the working folder.
-nlohmann::ordered_json Simulator::waveform(const State& state, const Json& request) {
+nlohmann::ordered_json Simulator::waveform(const ServerState& state, const Json& request) {
   const std::string path = output_path(text_in(request, "name"), ".vcd");
   for (const char* ending : {".gtkw", ".names", ".idle", ".sucl"}) output_path(text_in(request, "name"), ending);
   LoadedState job(state);
@@ -261,12 +263,12 @@ nlohmann::ordered_json Simulator::waveform(const State& state, const Json& reque
 nlohmann::ordered_json Simulator::documents(const Json& request) {
   if (!request.contains("states") || !request["states"].is_array() || request["states"].empty() ||
       request["states"].size() > kMostRuns) {
-    throw config::ConfigError(fmt::format("request: member 'states' is no list of 1 to {} states", kMostRuns));
+    throw config::ConfigError(fmt::format("request: member 'states' must be a list of 1 to {} states", kMostRuns));
   }
   std::vector<std::string> reports;
   std::vector<Json> pages;
   for (const Json& one : request["states"]) {
-    const State state = state_of_json(one);
+    const ServerState state = state_of_json(one);
     const LoadedState job(state);
     if (is_layered(job)) throw config::ConfigError("a report is for one operation; allowed is scope=attention");
     note_origin(state, job.machine);
@@ -286,7 +288,7 @@ nlohmann::ordered_json Simulator::handle(const Json& request) {
   const std::string what = text_in(request, "do");
   if (what == "report" || what == "csv") return documents(request);
   if (!request.contains("state")) throw config::ConfigError("request: member 'state' is missing");
-  const State state = state_of_json(request["state"]);
+  const ServerState state = state_of_json(request["state"]);
   text::set_command(to_command(state));
   if (what == "quick") return quick(state, request);
   if (what == "tuned") return tuned(state, request);

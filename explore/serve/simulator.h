@@ -24,7 +24,7 @@ struct LoadedState {
   config::EnergyTable energy;
   job::Schedule schedule;  // open parameters where the state has no tiling
 
-  explicit LoadedState(const State& state);  // throws config::ConfigError
+  explicit LoadedState(const ServerState& state);  // throws config::ConfigError
 };
 
 struct SimulatorOptions {
@@ -47,19 +47,19 @@ class Simulator {
   using Json = nlohmann::ordered_json;
   struct Traced;
   Json handle(const Json& request);
-  Json quick(const State& state, const Json& request);
-  Json tuned(const State& state, const Json& request);
-  Json advice(const State& state);
-  Json explain(const State& state, const Json& request);
-  Json waveform(const State& state, const Json& request);
+  Json quick(const ServerState& state, const Json& request);
+  Json tuned(const ServerState& state, const Json& request);
+  Json advice(const ServerState& state);
+  Json explain(const ServerState& state, const Json& request);
+  Json waveform(const ServerState& state, const Json& request);
   Json documents(const Json& request);
-  Json layers(const State& state);
+  Json layers(const ServerState& state);
 
   TuningOptions tuning() const;
-  job::Schedule completed(const State& state, const LoadedState& job);
-  std::optional<job::Schedule> known_schedule(const State& state, const LoadedState& job) const;
+  job::Schedule completed(const ServerState& state, const LoadedState& job);
+  std::optional<job::Schedule> known_schedule(const ServerState& state, const LoadedState& job) const;
   Traced traced(const LoadedState& job, const job::Schedule& schedule, std::uint64_t most_commands) const;
-  Json page_of(const State& state, const LoadedState& job, const Traced& run, const Json& request) const;
+  Json page_of(const ServerState& state, const LoadedState& job, const Traced& run, const Json& request) const;
 
   const SimulatorOptions options_;
   std::map<std::string, job::Schedule> completed_;  // by the state's query

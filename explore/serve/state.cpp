@@ -27,7 +27,7 @@ void check_text(const std::string& what, const std::string& text) {
   if (!text::is_printable(text)) throw ConfigError(fmt::format("state: {} has characters that cannot be shown", what));
 }
 
-void add_setting(State& state, const std::string& key, const std::string& value) {
+void add_setting(ServerState& state, const std::string& key, const std::string& value) {
   check_text("a key", key);
   check_text("key " + config::in_quotes(key), value);
   const auto same = [&](const auto& other) { return other.first == key; };
@@ -41,7 +41,7 @@ void add_setting(State& state, const std::string& key, const std::string& value)
 }
 
 // Member of the state by its name in JSON and YAML; nullptr: no text of that name.
-std::string* text_of(State& state, const std::string& name) {
+std::string* text_of(ServerState& state, const std::string& name) {
   if (name == "hardware") return &state.hardware;
   if (name == "network") return &state.network;
   if (name == "dataflow") return &state.dataflow;
@@ -96,27 +96,27 @@ std::string quoted(const std::string& text) { return ordered_json(text).dump(); 
 
 }  // namespace
 
-std::vector<std::string> State::overrides() const {
+std::vector<std::string> ServerState::overrides() const {
   std::vector<std::string> all;
   for (const auto& [key, value] : settings) all.push_back(key + "=" + value);
   return all;
 }
 
-State state_of_json(const ordered_json& json) {
+ServerState state_of_json(const ordered_json& json) {
   if (!json.is_object()) throw ConfigError("state: found no object; allowed is {\"hardware\": ..., \"set\": {...}}");
-  State state;
+  ServerState state;
   for (const auto& [name, value] : json.items()) {
     if (std::string* const text = text_of(state, name); text != nullptr) {
-      if (!value.is_string()) throw ConfigError(fmt::format("state: member '{}' is no text", name));
+      if (!value.is_string()) throw ConfigError(fmt::format("state: member '{}' must be a text", name));
       *text = value.get<std::string>();
       check_text("member '" + name + "'", *text);
       continue;
     }
     if (name != "set") refuse_member(name);
-    if (!value.is_object()) throw ConfigError("state: member 'set' is no object");
+    if (!value.is_object()) throw ConfigError("state: member 'set' must be an object");
     for (const auto& [key, setting] : value.items()) {
       if (!setting.is_string()) {
-        throw ConfigError(fmt::format("state: the value of key {} is no text", config::in_quotes(key)));
+        throw ConfigError(fmt::format("state: the value of key {} must be a text", config::in_quotes(key)));
       }
       add_setting(state, key, setting.get<std::string>());
     }
@@ -124,8 +124,8 @@ State state_of_json(const ordered_json& json) {
   return state;
 }
 
-State state_of_query(const std::string& query) {
-  State state;
+ServerState state_of_query(const std::string& query) {
+  ServerState state;
   for (std::size_t start = 0; start < query.size();) {
     const std::size_t end = std::min(query.find('&', start), query.size());
     const std::string word = query.substr(start, end - start);
@@ -148,10 +148,10 @@ State state_of_query(const std::string& query) {
   return state;
 }
 
-State state_of_yaml(const std::string& text) {
+ServerState state_of_yaml(const std::string& text) {
   const config::Document d = config::Document::parse(text, "the state's YAML");
   d.require_keys(d.root(), "the state", {"hardware", "network", "dataflow", "tiling", "set", "data"});
-  State state;
+  ServerState state;
   for (const char* name : {"hardware", "network", "dataflow", "tiling"}) {
     if (!d.root()[name]) continue;
     std::string& value = *text_of(state, name);
@@ -168,7 +168,7 @@ State state_of_yaml(const std::string& text) {
   return state;
 }
 
-ordered_json to_json(const State& state) {
+ordered_json to_json(const ServerState& state) {
   ordered_json json{{"hardware", state.hardware}, {"network", state.network}, {"dataflow", state.dataflow}};
   if (!state.tiling.empty()) json["tiling"] = state.tiling;
   json["set"] = ordered_json::object();
@@ -176,7 +176,7 @@ ordered_json to_json(const State& state) {
   return json;
 }
 
-std::string to_query(const State& state) {
+std::string to_query(const ServerState& state) {
   std::string query =
       fmt::format("hw={}&net={}&dataflow={}", encoded(state.hardware), encoded(state.network), encoded(state.dataflow));
   if (!state.tiling.empty()) query += "&tiling=" + encoded(state.tiling);
@@ -184,7 +184,7 @@ std::string to_query(const State& state) {
   return query;
 }
 
-std::string to_yaml(const State& state) {
+std::string to_yaml(const ServerState& state) {
   std::string yaml =
       fmt::format("# One job of attnvp serve; `attnvp sweep FILE` runs it\nhardware: {}\nnetwork: {}\ndataflow: {}\n",
                   quoted(state.hardware), quoted(state.network), quoted(state.dataflow));
@@ -194,7 +194,7 @@ std::string to_yaml(const State& state) {
   return yaml;
 }
 
-std::string to_command(const State& state, const std::string& command) {
+std::string to_command(const ServerState& state, const std::string& command) {
   std::string text = fmt::format("attnvp {} --hw {} --net {} --dataflow {}", command, text::shell_word(state.hardware),
                                  text::shell_word(state.network), text::shell_word(state.dataflow));
   for (const std::string& setting : state.overrides()) text += " --set " + text::shell_word(setting);

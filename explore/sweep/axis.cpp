@@ -36,7 +36,7 @@ std::vector<std::string> split_names(const std::string& text) {
 
 void check_name(const std::string& key, const Origin& origin) {
   if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) return;
-  if (key == "name") fail(origin, "key 'name' is no axis: it changes no result");
+  if (key == "name") fail(origin, "key 'name' cannot be an axis: results do not depend on it");
   if (config::find_key(key) != nullptr) return;
   std::vector<std::string> known = config::hardware_schema().paths();
   known.insert(known.end(), kChoices.begin(), kChoices.end());
@@ -52,12 +52,12 @@ double limit(const config::Document& d, const YAML::Node& map, const char* which
                                          : static_cast<double>(std::get<std::uint64_t>(value));
 }
 
-Range parse_range(const config::Document& d, const YAML::Node& map, const config::KeyInfo& key) {
+AxisRange parse_range(const config::Document& d, const YAML::Node& map, const config::KeyInfo& key) {
   d.require_keys(map, fmt::format("axis '{}'", key.path), {"from", "to", "scale", "multiple", "points"});
   const Origin origin = d.origin(map);
   if (!is_number(key))
     fail(origin, fmt::format("axis '{}': found a range; allowed is a list: {}", key.path, config::allowed_range(key)));
-  Range r;
+  AxisRange r;
   r.key = &key;
   r.from = limit(d, map, "from", key);
   r.to = limit(d, map, "to", key);
@@ -74,7 +74,7 @@ Range parse_range(const config::Document& d, const YAML::Node& map, const config
   try {
     if (map["multiple"]) r.multiple = config::parse_real(key.unit, d.scalar(map["multiple"], "multiple"));
     if (map["points"]) {
-      const std::uint64_t points = config::parse_integer(config::Unit::kCount, d.scalar(map["points"], "points"));
+      const std::uint64_t points = config::parse_integer(config::KeyUnit::kCount, d.scalar(map["points"], "points"));
       if (points < 2 || points > 10000)
         throw config::ConfigError(fmt::format("found '{}'; allowed is 2 to 10000", points));
       r.points = static_cast<std::uint32_t>(points);
@@ -87,7 +87,7 @@ Range parse_range(const config::Document& d, const YAML::Node& map, const config
 
 }  // namespace
 
-std::string Range::at(double share) const {
+std::string AxisRange::at(double share) const {
   double value = logarithmic ? from * std::pow(to / from, share) : from + share * (to - from);
   if (key->power_of_two) {
     value = std::exp2(std::round(std::log2(value)));
@@ -120,7 +120,7 @@ void check_axis_value(const std::string& key, const std::string& text, const Ori
   try {
     if (key == "hardware") config::load_hardware(text);
     if (key == "network") workload::load(text);
-    if (key == "dataflow") job::parse_dataflow(text);
+    if (key == "dataflow" && text != "auto") job::parse_dataflow(text);
     if (key == "tiling" && text.empty()) throw config::ConfigError("found ''; allowed: default, auto, a name or sizes");
     if (key == "tiling" && text != "auto") job::parse_tiling(text);
   } catch (const config::ConfigError& problem) {

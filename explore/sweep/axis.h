@@ -13,7 +13,7 @@
 namespace attnvp::explore {
 
 // Inclusive range of numbers in the key's base unit.
-struct Range {
+struct AxisRange {
   const config::KeyInfo* key = nullptr;
   double from = 0, to = 0;
   bool logarithmic = false;
@@ -26,7 +26,7 @@ struct Range {
 struct Axis {
   std::vector<std::string> keys;                 // one, or several coupled keys
   std::vector<std::vector<std::string>> values;  // one text per key in each entry; empty for a range
-  std::optional<Range> range;
+  std::optional<AxisRange> range;
   config::Origin origin;
 
   std::vector<std::string> at(double share) const;  // 0 <= share < 1

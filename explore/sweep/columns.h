@@ -12,17 +12,17 @@ namespace attnvp::explore {
 using expression::Dimension;
 using expression::dimension_of;
 using expression::Expression;
-using expression::Kind;
 using expression::Quantity;
+using expression::QuantityKind;
 using expression::shown;
 using expression::Symbols;
 using expression::Values;
 
-enum class Role : std::uint8_t { kKey, kInput, kStatus, kResult };
+enum class ColumnRole : std::uint8_t { kKey, kInput, kStatus, kResult };
 
 struct Column {
   std::string name;  // "l1.size"; for results the path in the JSON report: "energy_pj.total"
-  Role role = Role::kResult;
+  ColumnRole role = ColumnRole::kResult;
   const char* sql_type = "INTEGER";      // or "REAL", "TEXT"
   Dimension dimension;                   // of a number, in base units
   const config::KeyInfo* key = nullptr;  // key of the machine; defines how values are formatted

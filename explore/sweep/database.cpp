@@ -50,20 +50,20 @@ std::string reason(const SQLite::Exception& e) {
       return "the disk or its file system failed, or a limit on file sizes was reached";
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      return "it is no database, or a damaged one";
+      return "not a database, or a damaged one";
     default:
       return e.getErrorStr();
   }
 }
 
 // FNV-1a over kinds, lengths and bytes: detects every single changed byte.
-std::int64_t checksum_of(const Row& row) {
+std::int64_t checksum_of(const SqlRow& row) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](const void* data, std::size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(data);
     for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3;
   };
-  for (const Cell& cell : row) {
+  for (const SqlValue& cell : row) {
     const std::uint64_t kind = cell.index();
     add(&kind, sizeof kind);
     if (const auto* whole = std::get_if<std::int64_t>(&cell)) add(whole, sizeof *whole);
@@ -77,13 +77,13 @@ std::int64_t checksum_of(const Row& row) {
   return static_cast<std::int64_t>(hash);
 }
 
-void bind(SQLite::Statement& statement, int index, const Cell& cell) {
+void bind(SQLite::Statement& statement, int index, const SqlValue& cell) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) statement.bind(index, *whole);
   if (const auto* real = std::get_if<double>(&cell)) statement.bind(index, *real);
   if (const auto* text = std::get_if<std::string>(&cell)) statement.bind(index, *text);
 }
 
-Cell cell_of(const SQLite::Column& column) {
+SqlValue cell_of(const SQLite::Column& column) {
   if (column.isInteger()) return static_cast<std::int64_t>(column.getInt64());
   if (column.isFloat()) return column.getDouble();
   if (column.isText()) return column.getString();
@@ -139,7 +139,7 @@ void Database::create() {
   std::string list;
   for (const Column& c : columns()) {
     list += fmt::format("{}{} {}{}", list.empty() ? "" : ", ", in_sql(c.name), c.sql_type,
-                        c.role == Role::kKey ? " PRIMARY KEY NOT NULL" : "");
+                        c.role == ColumnRole::kKey ? " PRIMARY KEY NOT NULL" : "");
   }
   db_->exec(fmt::format("CREATE TABLE jobs ({}, {} INTEGER NOT NULL) WITHOUT ROWID", list, kChecksum));
   db_->exec("CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT) WITHOUT ROWID");
@@ -154,7 +154,7 @@ void Database::create() {
 
 void Database::check() {
   const auto refuse = [this](const std::string& why) { throw config::ConfigError(fmt::format("{}: {}", path_, why)); };
-  if (db_->execAndGet("PRAGMA application_id").getInt() != kApplicationId) refuse("is no database of attnvp sweep");
+  if (db_->execAndGet("PRAGMA application_id").getInt() != kApplicationId) refuse("not a database of attnvp sweep");
   const int schema = db_->execAndGet("PRAGMA user_version").getInt();
   if (schema != kSchema) {
     refuse(fmt::format("has schema version {}; this attnvp reads version {}; nothing was changed", schema, kSchema));
@@ -258,8 +258,8 @@ void Database::add_sweeps(const std::map<std::string, std::string>& sweeps) {
 std::map<std::string, std::string> Database::finished() {
   const std::size_t key = column_index("key"), status = column_index("status"), error = column_index("error");
   std::map<std::string, std::string> jobs;
-  for_each_row([&](const Row& row) {
-    if (row[status] == Cell(kCrashed)) return;
+  for_each_row([&](const SqlRow& row) {
+    if (row[status] == SqlValue(kCrashed)) return;
     const auto* why = std::get_if<std::string>(&row[error]);
     jobs.emplace(std::get<std::string>(row[key]), why != nullptr ? *why : "");
   });
@@ -271,14 +271,14 @@ std::uint64_t Database::count() {
                  [&] { return static_cast<std::uint64_t>(db_->execAndGet("SELECT count(*) FROM jobs").getInt64()); });
 }
 
-void Database::for_each_row(const std::function<void(Row)>& take) {
+void Database::for_each_row(const std::function<void(SqlRow)>& take) {
   guarded("read", [&] {
     SQLite::Statement query(*db_, fmt::format("SELECT {}, {} FROM jobs ORDER BY key", column_list(), kChecksum));
     const int columns = query.getColumnCount() - 1;
     while (query.executeStep()) {
-      Row row;
+      SqlRow row;
       for (int i = 0; i < columns; ++i) row.push_back(cell_of(query.getColumn(i)));
-      if (cell_of(query.getColumn(columns)) != Cell(checksum_of(row))) {
+      if (cell_of(query.getColumn(columns)) != SqlValue(checksum_of(row))) {
         config::fail({path_}, fmt::format("the row of job {} is damaged: its values do not match its checksum",
                                           config::in_quotes(query.getColumn(0).getString())));
       }
@@ -287,9 +287,9 @@ void Database::for_each_row(const std::function<void(Row)>& take) {
   });
 }
 
-std::vector<Row> Database::rows() {
-  std::vector<Row> rows;
-  for_each_row([&](Row row) { rows.push_back(std::move(row)); });
+std::vector<SqlRow> Database::rows() {
+  std::vector<SqlRow> rows;
+  for_each_row([&](SqlRow row) { rows.push_back(std::move(row)); });
   return rows;
 }
 
@@ -297,12 +297,12 @@ void Database::begin() {
   guarded("written", [&] { transaction_ = std::make_unique<SQLite::Transaction>(*db_); });
 }
 
-void Database::store(const Row& row) {
+void Database::store(const SqlRow& row) {
   guarded("written", [&] {
     insert_->reset();
     insert_->clearBindings();
     int index = 0;
-    for (const Cell& cell : row) bind(*insert_, ++index, cell);
+    for (const SqlValue& cell : row) bind(*insert_, ++index, cell);
     bind(*insert_, ++index, checksum_of(row));
     insert_->exec();
   });

@@ -20,8 +20,8 @@ class Transaction;
 
 namespace attnvp::explore {
 
-using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
-using Row = std::vector<Cell>;  // in the order of columns()
+using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+using SqlRow = std::vector<SqlValue>;  // in the order of columns()
 
 // Committed rows survive any end of the process. Every member throws ConfigError with one sentence: no such file, not a
 // database, other version, not writable, disk full, in use.
@@ -38,7 +38,7 @@ class Database {
   void require_this_simulator() const;
   void adopt_simulator(const std::string& simulator);  // for an empty database that receives rows from another one
 
-  // Sweeps whose jobs are stored: Plan::identity and name.
+  // Sweeps whose jobs are stored: SweepPlan::identity and name.
   const std::map<std::string, std::string>& sweeps() const { return sweeps_; }
   void add_sweeps(const std::map<std::string, std::string>& sweeps);
 
@@ -50,12 +50,12 @@ class Database {
   std::map<std::string, std::string> finished();
   std::uint64_t count();
   // Rows by key. Each is verified against its stored checksum.
-  std::vector<Row> rows();
-  void for_each_row(const std::function<void(Row)>& take);
+  std::vector<SqlRow> rows();
+  void for_each_row(const std::function<void(SqlRow)>& take);
 
   // Rows are stored in a transaction; the destructor rolls back uncommitted ones.
   void begin();
-  void store(const Row& row);  // replaces a row with the same key
+  void store(const SqlRow& row);  // replaces a row with the same key
   void commit();
 
  private:

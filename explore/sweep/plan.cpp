@@ -15,6 +15,7 @@
 #include "platform/base/text.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
+#include "platform/workload/layers.h"
 
 namespace attnvp::explore {
 
@@ -33,6 +34,19 @@ Quantity key_quantity(const config::Key<MachineConfig>& key, const MachineConfig
   return config::format_value(key, value);
 }
 
+// Identity of a workload; if its scope is a layer or a model, of all operations.
+std::string identity_of(const workload::Workload& n) {
+  if (n.scope == workload::Scope::kAttention) return n.identity();
+  std::string text;
+  for (const workload::LayerGroup& g : workload::groups_of(n)) {
+    text += fmt::format("{} layers:\n", g.count);
+    for (const workload::LayerOperation& o : g.operations) {
+      text += fmt::format("{} times {}\n", o.count, o.workload.identity());
+    }
+  }
+  return text;
+}
+
 class Planner {
  public:
   explicit Planner(const SweepFile& sweep) : sweep_(sweep) {
@@ -46,7 +60,7 @@ class Planner {
     }
   }
 
-  Plan plan() {
+  SweepPlan plan() {
     if (sweep_.kind == SweepKind::kGrid) check_size(grid_size(sweep_.axes) * crossed_size());
     for_each_point(sweep_, [this](const SweepPoint& point) { return add_point(point); });
     if (plan_.jobs.empty()) {
@@ -54,7 +68,7 @@ class Planner {
            fmt::format("the constraints refuse all of the {} points; there is no job to do", plan_.excluded));
     }
     std::stable_sort(plan_.jobs.begin(), plan_.jobs.end(),
-                     [](const Job& a, const Job& b) { return a.machine < b.machine; });
+                     [](const SweepJob& a, const SweepJob& b) { return a.machine < b.machine; });
     return std::move(plan_);
   }
 
@@ -189,13 +203,18 @@ class Planner {
   std::uint32_t schedule_of(const std::string& dataflow, const std::string& tiling) {
     const auto [known, inserted] = schedule_numbers_.emplace(std::pair(dataflow, tiling), plan_.schedules.size());
     if (!inserted) return known->second;
-    PlannedSchedule s{job::parse_dataflow(dataflow), tiling, tiling == "auto"};
+    PlannedSchedule s;
+    s.tiling = tiling;
+    s.searched = tiling == "auto";
+    s.is_auto = dataflow == "auto";
+    s.schedule = job::parse_dataflow(s.is_auto ? "mas" : dataflow);
+    if (s.is_auto) s.schedule.text = s.schedule.dataflow = dataflow;
     if (!s.searched) s.schedule.tiling = job::parse_tiling(tiling);
     plan_.schedules.push_back(std::move(s));
     return known->second;
   }
 
-  bool add_job(Job job) {
+  bool add_job(SweepJob job) {
     const PlannedMachine& m = plan_.machines[job.machine];
     const workload::Workload& n = plan_.networks[job.network];
     const PlannedSchedule& s = plan_.schedules[job.schedule];
@@ -236,13 +255,13 @@ class Planner {
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
     std::string text = fmt::format("simulator {}\n{}energies {}\nnetwork {} {}\ndataflow {} {}\ntiling",
                                    explore::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name(),
-                                   n.identity(), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+                                   identity_of(n), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }
 
   const SweepFile& sweep_;
-  Plan plan_;
+  SweepPlan plan_;
   std::vector<std::string> keys_;  // of all axes, in the order of SweepPoint
   std::map<std::string, MachineConfig> bases_;
   std::map<std::string, std::uint32_t> machine_numbers_;
@@ -254,7 +273,7 @@ class Planner {
 
 }  // namespace
 
-std::string Plan::command(const Job& job) const {
+std::string SweepPlan::command(const SweepJob& job) const {
   const PlannedMachine& m = machines[job.machine];
   const PlannedSchedule& s = schedules[job.schedule];
   return fmt::format("attnvp run --hw {}{} --net {} --dataflow {}{}{}", text::shell_word(m.hardware), m.settings,
@@ -263,15 +282,15 @@ std::string Plan::command(const Job& job) const {
                      full ? "" : " --data timing");
 }
 
-std::string Plan::identity() const {
+std::string SweepPlan::identity() const {
   std::set<std::string> keys;
-  for (const Job& job : jobs) keys.insert(job.key);
+  for (const SweepJob& job : jobs) keys.insert(job.key);
   return uuid_of(fmt::format("{}", fmt::join(keys, "\n")));
 }
 
-Plan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }
+SweepPlan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }
 
-std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n) {
+std::vector<std::uint32_t> share_of(const SweepPlan& plan, std::uint32_t k, std::uint32_t n) {
   // Sharding by machine avoids repeated elaboration; with few machines, sharding by job balances better.
   const bool by_machine = plan.machines.size() >= std::size_t{8} * n;
   std::vector<std::uint32_t> share;

@@ -17,12 +17,11 @@ namespace attnvp::explore {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 200;
 constexpr auto kCommitEvery = std::chrono::milliseconds(250);
 
 // Remaining jobs of the shard; updates the counts in `progress`.
-std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, SweepProgress& progress,
+std::vector<std::uint32_t> left_of(const SweepPlan& plan, const SweepOptions& o, SweepProgress& progress,
                                    Database::Mode mode) {
   Database database(o.database, mode);
   database.require_this_simulator();
@@ -47,7 +46,7 @@ std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, Swee
 
 }  // namespace
 
-SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
+SweepProgress run_sweep(const SweepPlan& plan, const SweepOptions& o) {
   SweepProgress progress;
   const NoEmptyDatabase guard(o.database);
   const std::vector<std::uint32_t> left = left_of(plan, o, progress, Database::Mode::kWrite);
@@ -57,11 +56,11 @@ SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
   pool.add(left);
   Database database(o.database, Database::Mode::kWrite);  // opened after the fork, so that workers do not inherit it
   bool open = false;
-  Clock::time_point committed = Clock::now();
+  std::chrono::steady_clock::time_point committed = std::chrono::steady_clock::now();
   const auto commit = [&] {
     if (open) database.commit();
     open = false;
-    committed = Clock::now();
+    committed = std::chrono::steady_clock::now();
   };
   const auto store = [&](std::uint32_t job, const Outcome& outcome) {
     if (!open) database.begin();
@@ -73,14 +72,14 @@ SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
     if (outcome.status != std::string(kDone)) progress.failures.push_back(text::printable(outcome.text));
   };
   while (!(o.stop && o.stop()) && pool.wait(kLookMilliseconds, store)) {
-    if (Clock::now() - committed > kCommitEvery) commit();
+    if (std::chrono::steady_clock::now() - committed > kCommitEvery) commit();
     if (o.progress) o.progress(progress);
   }
   commit();
   return progress;
 }
 
-SweepProgress sweep_status(const Plan& plan, const SweepOptions& o) {
+SweepProgress sweep_status(const SweepPlan& plan, const SweepOptions& o) {
   SweepProgress progress;
   left_of(plan, o, progress, Database::Mode::kRead);
   return progress;
@@ -128,9 +127,9 @@ std::string names_of(const std::map<std::string, std::string>& sweeps) {
 MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources, bool any_sweeps) {
   const std::size_t key = column_index("key");
   const std::size_t status = column_index("status");
-  const auto crashed = [&](const Row& row) { return std::get<std::string>(row[status]) == kCrashed; };
+  const auto crashed = [&](const SqlRow& row) { return std::get<std::string>(row[status]) == kCrashed; };
   // Reads all sources before writing, so that a missing one does not leave a partial result.
-  std::unordered_map<std::string, std::pair<Row, const std::string*>> joined;  // row and source file
+  std::unordered_map<std::string, std::pair<SqlRow, const std::string*>> joined;  // row and source file
   std::string simulator;
   std::vector<std::string> axes;
   std::map<std::string, std::string> sweeps;
@@ -151,7 +150,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
     }
     sweeps.insert(its.begin(), its.end());
     for (const std::string& name : database.axes()) axes.push_back(name);
-    for (Row& row : database.rows()) {
+    for (SqlRow& row : database.rows()) {
       const std::string name = std::get<std::string>(row[key]);
       const auto [known, inserted] = joined.try_emplace(name, row, &path);
       auto& [other, origin] = known->second;
@@ -173,7 +172,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
   if (database.count() == 0) database.adopt_simulator(simulator);
   MergeResult result;
   std::unordered_map<std::string, bool> before;
-  for (const Row& row : database.rows()) before.emplace(std::get<std::string>(row[key]), crashed(row));
+  for (const SqlRow& row : database.rows()) before.emplace(std::get<std::string>(row[key]), crashed(row));
   std::uint64_t offered = joined.size();
   join(destination, database);
   database.begin();
@@ -193,16 +192,16 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
 
 namespace {
 
-Cell cell(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+SqlValue cell(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-Cell cell(const config::KeyInfo& key, const config::Value& value) {
+SqlValue cell(const config::KeyInfo& key, const config::Value& value) {
   if (key.type == config::Type::kReal) return std::get<double>(value);
   if (key.type == config::Type::kInteger) return cell(std::get<std::uint64_t>(value));
   return config::format_value(key, value);
 }
 
 // Number at path "a.b" of the report, in the type of its column.
-Cell result_cell(const nlohmann::json& report, const Column& column) {
+SqlValue result_cell(const nlohmann::json& report, const Column& column) {
   const nlohmann::json* at = &report;
   for (std::size_t start = 0; start <= column.name.size();) {
     const std::size_t dot = std::min(column.name.find('.', start), column.name.size());
@@ -220,12 +219,12 @@ Cell result_cell(const nlohmann::json& report, const Column& column) {
 
 }  // namespace
 
-Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
+SqlRow row_of(const SweepPlan& plan, const SweepJob& job, const Outcome& outcome) {
   const PlannedMachine& machine = plan.machines[job.machine];
   const workload::Workload& network = plan.networks[job.network];
   const PlannedSchedule& schedule = plan.schedules[job.schedule];
-  Row row(columns().size());
-  const auto set = [&row](const char* name, Cell value) { row[column_index(name)] = std::move(value); };
+  SqlRow row(columns().size());
+  const auto set = [&row](const char* name, SqlValue value) { row[column_index(name)] = std::move(value); };
   set("key", job.key);
   set("hardware", machine.hardware);
   for (const auto& key : config::hardware_schema().keys()) {
@@ -253,8 +252,9 @@ Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
   }
   const nlohmann::json report = nlohmann::json::parse(outcome.text);
   for (std::size_t i = 0; i < row.size(); ++i) {
-    if (columns()[i].role == Role::kResult) row[i] = result_cell(report, columns()[i]);
+    if (columns()[i].role == ColumnRole::kResult) row[i] = result_cell(report, columns()[i]);
   }
+  if (schedule.is_auto) set("chosen", report["dataflow"].get<std::string>());
   return row;
 }
 

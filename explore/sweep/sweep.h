@@ -43,13 +43,13 @@ struct SweepOptions {
 };
 
 // Throws ConfigError if the database is not usable; committed rows are kept.
-SweepProgress run_sweep(const Plan& plan, const SweepOptions& options);
+SweepProgress run_sweep(const SweepPlan& plan, const SweepOptions& options);
 
 // Returns the same counts without running jobs.
-SweepProgress sweep_status(const Plan& plan, const SweepOptions& options);
+SweepProgress sweep_status(const SweepPlan& plan, const SweepOptions& options);
 
 // Row of a job: a pure function, independent of host and time.
-Row row_of(const Plan& plan, const Job& job, const Outcome& outcome);
+SqlRow row_of(const SweepPlan& plan, const SweepJob& job, const Outcome& outcome);
 
 struct MergeResult {
   std::uint64_t rows = 0;   // in the destination afterwards

@@ -35,7 +35,7 @@ std::uint64_t whole_number(const Document& d, const char* key, std::uint64_t lea
   const YAML::Node node = d.root()[key];
   const std::string text = d.scalar(node, fmt::format("key '{}'", key));
   try {
-    const std::uint64_t value = config::parse_integer(config::Unit::kCount, text);
+    const std::uint64_t value = config::parse_integer(config::KeyUnit::kCount, text);
     if (value < least || value > most) {
       throw config::ConfigError(fmt::format("found '{}'; allowed is {} to {}", value, least, most));
     }

@@ -14,7 +14,9 @@
 #include <new>
 #include <string_view>
 
+#include "explore/layers/layers.h"
 #include "explore/sweep/columns.h"
+#include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/machine/energy.h"
@@ -31,7 +33,7 @@ const config::EnergyTable& JobRunner::energy(const std::string& name) {
   return known != energies_.end() ? known->second : energies_.emplace(name, config::load_energy(name)).first->second;
 }
 
-std::string JobRunner::simulate(const Job& job) {
+std::string JobRunner::simulate(const SweepJob& job) {
   const PlannedMachine& machine = plan_.machines[job.machine];
   if (!machine.problem.empty()) throw config::ConfigError(machine.problem);
   const PlannedSchedule& planned = plan_.schedules[job.schedule];
@@ -39,10 +41,14 @@ std::string JobRunner::simulate(const Job& job) {
   job::Schedule schedule = planned.schedule;
   TuningOptions options;
   if (planned.searched) options.search_longer();
-  schedule = tune(machine.config, network, schedule, energy(machine.config.energy), options);
+  if (network.scope != workload::Scope::kAttention) return simulate_layers(job, options);
+  const config::EnergyTable& energies = energy(machine.config.energy);
+  schedule = planned.is_auto
+                 ? pick_dataflow(machine.config, network, schedule.tiling, energies, options).best().schedule
+                 : tune(machine.config, network, schedule, energies, options);
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();
-    runner_ = std::make_unique<job::Runner>(machine.config, energy(machine.config.energy), plan_.full);
+    runner_ = std::make_unique<job::Runner>(machine.config, energies, plan_.full);
     machine_ = job.machine;
   }
   if (!plan_.full) return report::to_json(runner_->run(network, schedule, nullptr, {}), machine.config.name);
@@ -50,6 +56,24 @@ std::string JobRunner::simulate(const Job& job) {
   const job::RunResult result = runner_->run(network, schedule, &tensors, {});
   if (!result.golden.passed) throw job::RunError("golden check failed: " + result.golden.to_string());
   return report::to_json(result, machine.config.name);
+}
+
+std::string JobRunner::simulate_layers(const SweepJob& job, const TuningOptions& tuning) {
+  const MachineConfig& machine = plan_.machines[job.machine].config;
+  const PlannedSchedule& planned = plan_.schedules[job.schedule];
+  LayerOptions options;
+  options.full = plan_.full;
+  options.seed = kTensorSeed;
+  options.tiling = planned.schedule.tiling;
+  options.tuning = tuning;
+  runner_.reset();  // one machine at a time
+  const LayerRun run =
+      run_layer(machine, plan_.networks[job.network], planned.schedule.text, energy(machine.energy), options);
+  const job::RunResult result = combined(run);
+  if (result.golden_checked && !result.golden.passed) {
+    throw job::RunError("golden check failed: " + result.golden.to_string());
+  }
+  return report::to_json(result, machine.name);
 }
 
 Outcome JobRunner::run(std::uint32_t job) {
@@ -96,7 +120,7 @@ bool write_all(int file, const void* data, std::size_t bytes) {
 }
 
 // Main loop of a child: reads job numbers and writes results until the parent closes the pipe.
-[[noreturn]] void work(const Plan& plan, int commands, int results) {
+[[noreturn]] void work(const SweepPlan& plan, int commands, int results) {
   JobRunner runner(plan);
   std::uint32_t job = 0;
   while (::read(commands, &job, sizeof job) == sizeof job) {
@@ -113,16 +137,16 @@ bool write_all(int file, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(const Plan& plan, unsigned workers) : plan_(plan), workers_(workers) {
+WorkerPool::WorkerPool(const SweepPlan& plan, unsigned workers) : plan_(plan), workers_(workers) {
   std::signal(SIGPIPE, SIG_IGN);
-  for (Worker& worker : workers_) start(worker);
+  for (PoolWorker& worker : workers_) start(worker);
 }
 
 WorkerPool::~WorkerPool() {
-  for (Worker& worker : workers_) end(worker);
+  for (PoolWorker& worker : workers_) end(worker);
 }
 
-void WorkerPool::start(Worker& worker) {
+void WorkerPool::start(PoolWorker& worker) {
   int commands[2], results[2];
   const auto fail = [](const char* what) {
     throw config::ConfigError(fmt::format("a worker cannot be started: {}: {}", what, std::strerror(errno)));
@@ -141,7 +165,7 @@ void WorkerPool::start(Worker& worker) {
     if (::getppid() != parent) ::_exit(0);
     ::close(commands[1]);
     ::close(results[0]);
-    for (const Worker& other : workers_) {
+    for (const PoolWorker& other : workers_) {
       if (other.commands >= 0) ::close(other.commands);
       if (other.results >= 0) ::close(other.results);
     }
@@ -155,7 +179,7 @@ void WorkerPool::start(Worker& worker) {
   worker.results = results[0];
 }
 
-void WorkerPool::end(Worker& worker) {
+void WorkerPool::end(PoolWorker& worker) {
   if (worker.pid < 0) return;
   ::kill(worker.pid, SIGKILL);
   ::close(worker.commands);
@@ -164,7 +188,7 @@ void WorkerPool::end(Worker& worker) {
   worker = {};
 }
 
-void WorkerPool::feed(Worker& worker) {
+void WorkerPool::feed(PoolWorker& worker) {
   const std::size_t share = waiting_.size() / (4 * workers_.size());
   const std::size_t most = std::clamp(share, kGivenAtEnd + 1, kGivenAtOnce);
   if (worker.given.size() > most / 2) return;
@@ -176,10 +200,10 @@ void WorkerPool::feed(Worker& worker) {
   }
 }
 
-bool WorkerPool::wait(int milliseconds, const Done& done) {
+bool WorkerPool::wait(int milliseconds, const JobCallback& done) {
   std::vector<pollfd> polls;
   bool busy = false;
-  for (Worker& worker : workers_) {
+  for (PoolWorker& worker : workers_) {
     feed(worker);
     busy = busy || !worker.given.empty();
     polls.push_back({worker.results, POLLIN, 0});
@@ -192,7 +216,7 @@ bool WorkerPool::wait(int milliseconds, const Done& done) {
   return true;
 }
 
-void WorkerPool::read_results(Worker& worker, const Done& done) {
+void WorkerPool::read_results(PoolWorker& worker, const JobCallback& done) {
   char buffer[65536];
   const ssize_t n = ::read(worker.results, buffer, sizeof buffer);
   if (n < 0 && errno == EINTR) return;
@@ -212,7 +236,7 @@ void WorkerPool::read_results(Worker& worker, const Done& done) {
 }
 
 // Handles a dead worker: its running job is crashed, its other jobs are requeued, and a new worker is started.
-void WorkerPool::bury(Worker& worker, const Done& done) {
+void WorkerPool::bury(PoolWorker& worker, const JobCallback& done) {
   int status = 0;
   ::waitpid(worker.pid, &status, 0);
   ::close(worker.commands);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "explore/sweep/plan.h"
+#include "explore/tuning/tuner.h"
 
 namespace attnvp::explore {
 
@@ -24,7 +25,7 @@ class WorkerPool {
  public:
   // Forks the workers, so no resource that children must not inherit (an open database) may be open. Throws
   // ConfigError.
-  WorkerPool(const Plan& plan, unsigned workers);
+  WorkerPool(const SweepPlan& plan, unsigned workers);
   ~WorkerPool();  // terminates busy workers
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -37,35 +38,36 @@ class WorkerPool {
   bool wait(int milliseconds, const std::function<void(std::uint32_t job, const Outcome& outcome)>& done);
 
  private:
-  struct Worker {
+  struct PoolWorker {
     pid_t pid = -1;
     int commands = -1, results = -1;  // pipes
     std::deque<std::uint32_t> given;  // assigned jobs without result; the first one is running
     std::string received;
   };
-  void start(Worker& worker);
-  void end(Worker& worker);
-  void feed(Worker& worker);
-  using Done = std::function<void(std::uint32_t, const Outcome&)>;
-  void read_results(Worker& worker, const Done& done);
-  void bury(Worker& worker, const Done& done);
+  void start(PoolWorker& worker);
+  void end(PoolWorker& worker);
+  void feed(PoolWorker& worker);
+  using JobCallback = std::function<void(std::uint32_t, const Outcome&)>;
+  void read_results(PoolWorker& worker, const JobCallback& done);
+  void bury(PoolWorker& worker, const JobCallback& done);
 
-  const Plan& plan_;
+  const SweepPlan& plan_;
   std::deque<std::uint32_t> waiting_;
-  std::vector<Worker> workers_;
+  std::vector<PoolWorker> workers_;
 };
 
 class JobRunner {
  public:
-  explicit JobRunner(const Plan& plan) : plan_(plan) {}
+  explicit JobRunner(const SweepPlan& plan) : plan_(plan) {}
   // Never throws; failures are outcomes.
   Outcome run(std::uint32_t job);
 
  private:
-  std::string simulate(const Job& job);
+  std::string simulate(const SweepJob& job);
+  std::string simulate_layers(const SweepJob& job, const TuningOptions& options);
   const config::EnergyTable& energy(const std::string& name);
 
-  const Plan& plan_;
+  const SweepPlan& plan_;
   std::unique_ptr<job::Runner> runner_;  // for machine_; reset after a failure
   std::uint32_t machine_ = 0;
   std::map<std::string, config::EnergyTable> energies_;

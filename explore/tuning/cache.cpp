@@ -122,8 +122,8 @@ void Cache::store(const std::string& key, const Problem& p, const job::Tiling& t
   }
 }
 
-std::vector<Cache::Entry> Cache::entries() {
-  std::vector<Entry> all;
+std::vector<Cache::CachedTiling> Cache::entries() {
+  std::vector<CachedTiling> all;
   std::error_code error;
   if (!fs::exists(path(), error)) return all;
   try {

@@ -32,12 +32,12 @@ class Cache {
   std::optional<job::Tiling> find(const std::string& key, const schedule::FirmwareImage& firmware) const;
   void store(const std::string& key, const Problem& problem, const job::Tiling& tiling, double cycles) const;
 
-  struct Entry {
+  struct CachedTiling {
     std::string machine, network, dataflow, tiling;
     std::uint64_t cycles = 0;
   };
   // All entries, in insertion order.
-  static std::vector<Entry> entries();
+  static std::vector<CachedTiling> entries();
   // Removes the file and returns the number of its entries.
   static std::uint64_t clear();
   static std::string path();  // empty if there is no home directory

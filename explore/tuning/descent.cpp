@@ -60,7 +60,7 @@ void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
   here_ = vector;
   here_cost_ = cost;
   neighbours_ = space_.neighbours(vector);
-  const auto success = [this](const Space::Neighbour& n) {
+  const auto success = [this](const Space::SpaceNeighbour& n) {
     const auto found = successes_.find(n.move);
     return found == successes_.end() ? 0 : found->second;
   };
@@ -72,7 +72,7 @@ void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
 std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, std::uint64_t seed,
                                         std::vector<ParameterVector> starts) {
   if (name == "descent") return std::make_unique<Descent>(space, std::move(starts));
-  if (name == "grid") return std::make_unique<Grid>(space);
+  if (name == "grid") return std::make_unique<GridSearch>(space);
   if (name == "ga") return std::make_unique<Genetic>(space, seed, std::move(starts));
   if (name == "mcts") return std::make_unique<Mcts>(space, seed);
   return nullptr;

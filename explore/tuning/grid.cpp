@@ -2,7 +2,7 @@
 
 namespace attnvp::explore {
 
-std::vector<ParameterVector> Grid::propose() {
+std::vector<ParameterVector> GridSearch::propose() {
   constexpr std::size_t kAtATime = 64;  // batch for parallel processes
   std::vector<ParameterVector> batch;
   while (!ended_ && batch.size() < kAtATime) {

@@ -13,7 +13,7 @@ constexpr int kTrips = 10'000;  // descents without a new legal vector after whi
 void Mcts::expand(std::uint32_t index) {
   const std::uint32_t depth = nodes_[index].depth;
   for (std::size_t i = 0; i < space_.coarse_values(depth).size(); ++i) {
-    Node child;
+    SearchNode child;
     child.depth = depth + 1;
     child.value = space_.coarse_values(depth)[i];
     nodes_[index].children.push_back(static_cast<std::uint32_t>(nodes_.size()));
@@ -22,12 +22,12 @@ void Mcts::expand(std::uint32_t index) {
 }
 
 // Returns 0 if all children are closed.
-std::uint32_t Mcts::choose(const Node& node) {
+std::uint32_t Mcts::choose(const SearchNode& node) {
   std::vector<std::uint32_t> fresh;
   std::uint32_t best = 0;
   double best_value = -1;
   for (const std::uint32_t i : node.children) {
-    const Node& child = nodes_[i];
+    const SearchNode& child = nodes_[i];
     if (child.closed) continue;
     if (child.visits == 0) {
       fresh.push_back(i);
@@ -77,7 +77,7 @@ std::vector<ParameterVector> Mcts::propose() {
 
 void Mcts::reward(double reward) {
   for (const std::uint32_t i : path_) {
-    Node& node = nodes_[i];
+    SearchNode& node = nodes_[i];
     ++node.visits;
     node.sum += reward;
     node.best = std::max(node.best, reward);

@@ -17,7 +17,7 @@ namespace {
 using firmware::Extent;
 using firmware::Grain;
 using firmware::Parameter;
-using Values = std::vector<std::uint32_t>;
+using ParameterValues = std::vector<std::uint32_t>;
 
 std::uint32_t ceil_div(std::uint64_t a, std::uint64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); }
 
@@ -37,7 +37,7 @@ bool is_worth_trying(const Parameter& p, std::uint32_t value, const schedule::Jo
 }
 
 // Multiples of the grain that grow by a third to a half, even shares of the extent, and fractions of one grain.
-void add_rows(Values& values, std::uint32_t extent, std::uint32_t grain) {
+void add_rows(ParameterValues& values, std::uint32_t extent, std::uint32_t grain) {
   for (std::uint64_t n = 1; n * grain < extent; n += std::max<std::uint64_t>(n / 3, 1)) {
     values.push_back(static_cast<std::uint32_t>(n * grain));
   }
@@ -49,10 +49,10 @@ void add_rows(Values& values, std::uint32_t extent, std::uint32_t grain) {
   values.push_back(extent);
 }
 
-Values values_of(const Parameter& p, const schedule::Job& job, std::uint32_t rows) {
+ParameterValues values_of(const Parameter& p, const schedule::Job& job, std::uint32_t rows) {
   constexpr std::uint32_t kFewBlocks = 8;  // all numbers up to it are candidates
   const std::uint32_t extent = schedule::largest(p, job), grain = grain_of(p, job);
-  Values values;
+  ParameterValues values;
   switch (p.extent) {
     case Extent::kBatch:
     case Extent::kHeads:
@@ -92,9 +92,9 @@ Values values_of(const Parameter& p, const schedule::Job& job, std::uint32_t row
 }
 
 // Evenly spread selection that includes the first and the last value.
-Values thinned(const Values& all, std::size_t most) {
+ParameterValues thinned(const ParameterValues& all, std::size_t most) {
   if (all.size() <= most) return all;
-  Values some;
+  ParameterValues some;
   for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
   return some;
 }
@@ -106,8 +106,8 @@ std::size_t most_coarse(const Parameter& p) {
 }
 
 // Values below half a grain are used only if no other fits.
-Values coarse_of(const Parameter& p, const schedule::Job& job) {
-  Values all = values_of(p, job, job.block.machine.mac_rows);
+ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
+  ParameterValues all = values_of(p, job, job.block.machine.mac_rows);
   if (p.extent == Extent::kCount && p.named == nullptr) {
     all.clear();
     for (std::size_t i = 0; i < most_coarse(p) && p.tries[i] != 0; ++i) {
@@ -115,7 +115,7 @@ Values coarse_of(const Parameter& p, const schedule::Job& job) {
     }
     std::sort(all.begin(), all.end());
   } else if (p.grain != Grain::kOne) {
-    Values whole;
+    ParameterValues whole;
     const auto is_whole = [&](std::uint32_t v) { return v >= grain_of(p, job) / 2; };
     std::copy_if(all.begin(), all.end(), std::back_inserter(whole), is_whole);
     if (!whole.empty()) all = whole;
@@ -126,11 +126,11 @@ Values coarse_of(const Parameter& p, const schedule::Job& job) {
 }
 
 // Memory in which a parameter's values occupy space.
-enum class Room : std::uint8_t { kNone, kL0, kL1 };
-Room room_of(const Parameter& p) {
-  if (p.extent == Extent::kCount && (p.grain != Grain::kOne || p.in_command)) return Room::kL0;
-  if (p.extent == Extent::kBatch || p.extent == Extent::kHeads) return Room::kNone;
-  return p.named != nullptr ? Room::kNone : Room::kL1;
+enum class MemoryUse : std::uint8_t { kNone, kL0, kL1 };
+MemoryUse memory_use_of(const Parameter& p) {
+  if (p.extent == Extent::kCount && (p.grain != Grain::kOne || p.in_command)) return MemoryUse::kL0;
+  if (p.extent == Extent::kBatch || p.extent == Extent::kHeads) return MemoryUse::kNone;
+  return p.named != nullptr ? MemoryUse::kNone : MemoryUse::kL1;
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ Space::Space(const Problem& problem, std::uint32_t most_rows, std::uint32_t most
   layer.seq_kv = std::min(layer.seq_kv, most_columns);
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = static_cast<int>(i);
-    coarse_.push_back(is_open(i) ? coarse_of(parameter(i), extents_) : Values{given_[i]});
+    coarse_.push_back(is_open(i) ? coarse_of(parameter(i), extents_) : ParameterValues{given_[i]});
   }
 }
 
@@ -154,7 +154,7 @@ bool Space::any_open() const { return std::count(given_.begin(), given_.end(), 0
 
 std::uint64_t Space::coarse_points() const {
   std::uint64_t points = 1;
-  for (const Values& v : coarse_) points *= v.size();
+  for (const ParameterValues& v : coarse_) points *= v.size();
   return points;
 }
 
@@ -162,7 +162,7 @@ std::uint32_t Space::rows_of(const ParameterVector& v) const {
   return rows_index_ < 0 ? 1 : v[static_cast<std::size_t>(rows_index_)];
 }
 
-Values Space::values(std::size_t i, const ParameterVector& at) const {
+ParameterValues Space::values(std::size_t i, const ParameterVector& at) const {
   if (!is_open(i)) return {given_[i]};
   return values_of(parameter(i), extents_, rows_of(at));
 }
@@ -203,7 +203,7 @@ bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
     };
     for (std::size_t i = 0; i < vector.size(); ++i) {
       if (fixed[i] || !is_open(i) || vector[i] == hal::kWord) continue;
-      const Values all = values(i, vector);
+      const ParameterValues all = values(i, vector);
       const hal::JobResult& answer = need(vector).result;
       if (answer.status == hal::Status::kBadTiling && answer.detail[0] == i) {
         for (const std::uint32_t value : all) consider(i, value);  // the accepted values are not reported
@@ -264,7 +264,7 @@ void Space::each_word(std::size_t i, ParameterVector words, bool counts,
                       const std::function<void(const ParameterVector&)>& visit) const {
   if (i == words.size()) return visit(words);
   const Parameter& p = parameter(i);
-  Values choices{words[i]};
+  ParameterValues choices{words[i]};
   if (words[i] == 0 && p.named != nullptr) {
     choices.resize(p.most);
     std::iota(choices.begin(), choices.end(), 1U);
@@ -328,20 +328,20 @@ std::vector<ParameterVector> Space::legal_starts() {
   return all;
 }
 
-std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
-  std::vector<Neighbour> all, of_fewer_cores;
+std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vector) {
+  std::vector<SpaceNeighbour> all, of_fewer_cores;
   std::uint32_t move = 0;
   const auto add = [&](const ParameterVector& other, const std::vector<bool>& keep) {
     if (!fits(other) && runs(other)) of_fewer_cores.push_back({move, other});
     ParameterVector smaller = other;
     if (!shrink(smaller, keep) || smaller == vector) return;
-    const auto same = [&](const Neighbour& n) { return n.vector == smaller; };
+    const auto same = [&](const SpaceNeighbour& n) { return n.vector == smaller; };
     if (std::none_of(all.begin(), all.end(), same)) all.push_back({move, smaller});
   };
   const auto is_number = [&](std::size_t i) { return is_open(i) && vector[i] != hal::kWord; };
   // The next value, or the one nearest to twice or half of it.
   const auto stepped = [&](std::size_t i, const ParameterVector& at, bool up, bool far) {
-    const Values list = values(i, at);
+    const ParameterValues list = values(i, at);
     auto here = std::lower_bound(list.begin(), list.end(), at[i]);
     if (far) {
       const std::uint64_t wanted = up ? 2 * std::uint64_t{at[i]} : at[i] / 2;
@@ -377,8 +377,9 @@ std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
   for (std::size_t i = 0; i < vector.size(); ++i) {
     for (std::size_t k = 0; k < vector.size(); ++k) {
       ++move;
-      const Room room = room_of(parameter(i));
-      if (i == k || !is_number(i) || !is_number(k) || room == Room::kNone || room != room_of(parameter(k))) continue;
+      const MemoryUse use = memory_use_of(parameter(i));
+      if (i == k || !is_number(i) || !is_number(k) || use == MemoryUse::kNone || use != memory_use_of(parameter(k)))
+        continue;
       ParameterVector other = vector;
       other[i] = stepped(i, vector, true, true);
       other[k] = stepped(k, other, false, true);

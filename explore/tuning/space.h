@@ -54,11 +54,11 @@ class Space {
   // Legal neighbours of a vector. A move is a step of one parameter, opposite steps of two, or a change to or from a
   // symbolic value. If a step does not fit, other parameters are reduced; the unreduced vector is also a neighbour if
   // it runs on fewer cores.
-  struct Neighbour {
+  struct SpaceNeighbour {
     std::uint32_t move = 0;  // identifies the change and its parameters
     ParameterVector vector;
   };
-  std::vector<Neighbour> neighbours(const ParameterVector& vector);
+  std::vector<SpaceNeighbour> neighbours(const ParameterVector& vector);
 
   job::Tiling tiling(const ParameterVector& vector) const;
   ParameterVector vector(const job::Tiling& tiling) const;

@@ -59,15 +59,15 @@ class Descent final : public Strategy {
   bool begun_ = false;
   ParameterVector here_;
   Cost here_cost_, best_;
-  std::vector<Space::Neighbour> neighbours_;          // remaining neighbours of here_, the next one last
+  std::vector<Space::SpaceNeighbour> neighbours_;     // remaining neighbours of here_, the next one last
   std::map<std::uint32_t, std::uint64_t> successes_;  // move to the step at which it last reduced the cost
   std::uint64_t steps_ = 0;
 };
 
 // Exhaustive search over the coarse values.
-class Grid final : public Strategy {
+class GridSearch final : public Strategy {
  public:
-  explicit Grid(Space& space) : space_(space), next_(space.parameters(), 0) {}
+  explicit GridSearch(Space& space) : space_(space), next_(space.parameters(), 0) {}
   std::vector<ParameterVector> propose() override;
   void observe(const ParameterVector& /*vector*/, const Cost& cost) override { best_ = std::min(best_, cost.first); }
   double limit() const override { return best_; }
@@ -115,7 +115,7 @@ class Mcts final : public Strategy {
   void observe(const ParameterVector& vector, const Cost& cost) override;
 
  private:
-  struct Node {
+  struct SearchNode {
     std::uint32_t depth = 0, value = 0;  // number of fixed parameters; value of the last one
     std::uint32_t visits = 0;
     double sum = 0, best = 0;  // rewards
@@ -123,12 +123,12 @@ class Mcts final : public Strategy {
     std::vector<std::uint32_t> children;
   };
   void expand(std::uint32_t node);
-  std::uint32_t choose(const Node& node);
+  std::uint32_t choose(const SearchNode& node);
   void reward(double reward);
 
   Space& space_;
   Random random_;
-  std::vector<Node> nodes_;
+  std::vector<SearchNode> nodes_;
   std::vector<std::uint32_t> path_;
   std::map<ParameterVector, Cost> known_;
   double reference_ = 0;  // first finite cost; rewards are relative to it

@@ -16,36 +16,36 @@ namespace attnvp::validate {
 namespace {
 
 using config::ConfigError;
-using config::Unit;
+using config::KeyUnit;
 
 constexpr std::size_t kMostKeys = 3;
 constexpr double kFirstStep = 0.3, kLastStep = 0.04;  // factors e^step and e^-step
 
 // Formats the number as a setting.
-std::string written(Unit unit, double value) {
+std::string written(KeyUnit unit, double value) {
   switch (unit) {
-    case Unit::kTime:
+    case KeyUnit::kTime:
       return fmt::format("{:.4g}ns", value * 1e9);
-    case Unit::kFrequency:
+    case KeyUnit::kFrequency:
       return fmt::format("{:.5g}MHz", value / 1e6);
-    case Unit::kBandwidth:
+    case KeyUnit::kBandwidth:
       return fmt::format("{:.5g}GB/s", value / 1e9);
-    case Unit::kBytesPerCycle:
+    case KeyUnit::kBytesPerCycle:
       return fmt::format("{:.0f}B/cycle", value);
-    case Unit::kBytes:
+    case KeyUnit::kBytes:
       return fmt::format("{:.0f}B", value);
-    case Unit::kEnergy:
+    case KeyUnit::kEnergy:
       return fmt::format("{:.4g}pJ", value);
-    case Unit::kVoltage:
+    case KeyUnit::kVoltage:
       return fmt::format("{:.4g}V", value);
-    case Unit::kPower:
+    case KeyUnit::kPower:
       return fmt::format("{:.4g}W", value);
     default:
       return fmt::format("{:.0f}", value);
   }
 }
 
-struct Dimension {
+struct CalibratedKey {
   const config::KeyInfo* key = nullptr;
   double value = 0;
   std::string text() const {
@@ -63,19 +63,22 @@ struct Dimension {
 
 const config::Key<MachineConfig>& number_key(const std::string& name) {
   const auto* key = config::find_key(name);
-  if (key == nullptr) throw ConfigError(fmt::format("--key {}: a machine has no such key", config::in_quotes(name)));
+  if (key == nullptr) {
+    throw ConfigError(fmt::format("--key {}: the key is unknown{}", config::in_quotes(name),
+                                  config::hint(name, config::hardware_schema().paths(), "attnvp describe keys")));
+  }
   if (key->type != config::Type::kInteger && key->type != config::Type::kReal) {
     throw ConfigError(
-        fmt::format("--key {}: it is no number; allowed are keys such as dram.bandwidth", config::in_quotes(name)));
+        fmt::format("--key {}: not a number; allowed are keys such as dram.bandwidth", config::in_quotes(name)));
   }
   return *key;
 }
 
-Dimension dimension_of(const MachineConfig& machine, const std::string& name) {
+CalibratedKey dimension_of(const MachineConfig& machine, const std::string& name) {
   const auto& key = number_key(name);
   const config::Value value = key.get(machine);
   const auto* whole = std::get_if<std::uint64_t>(&value);
-  const Dimension d{&key, whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value)};
+  const CalibratedKey d{&key, whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value)};
   if (!(d.value > 0)) {
     throw ConfigError(fmt::format("--key {}: it is 0; --set gives it a value to begin with", config::in_quotes(name)));
   }
@@ -84,7 +87,7 @@ Dimension dimension_of(const MachineConfig& machine, const std::string& name) {
 
 }  // namespace
 
-Fit calibrate(const std::string& path, const Options& options, const std::vector<std::string>& keys,
+Fit calibrate(const std::string& path, const DataSetOptions& options, const std::vector<std::string>& keys,
               const std::function<void(const std::string&)>& progress, const RowProgress& rows) {
   if (keys.size() > kMostKeys) {
     throw ConfigError(
@@ -100,21 +103,21 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
   Fit fit{first.set, first.hardware, {}, first.errors, first.errors, 1};
   const MachineConfig machine =
       config::load_hardware(options.hardware.empty() ? first.hardware : options.hardware, options.settings);
-  std::vector<Dimension> at;
+  std::vector<CalibratedKey> at;
   for (const std::string& key : keys) {
     at.push_back(dimension_of(machine, key));
     fit.values.push_back({key, at.back().text(), at.back().text()});
   }
-  const auto run = [&](const std::vector<Dimension>& point) {
-    Options there = options;
-    for (const Dimension& d : point) there.settings.push_back(d.key->path + "=" + d.text());
+  const auto run = [&](const std::vector<CalibratedKey>& point) {
+    DataSetOptions there = options;
+    for (const CalibratedKey& d : point) there.settings.push_back(d.key->path + "=" + d.text());
     ++fit.runs;
     return validate(path, there, rows).errors;
   };
   for (double step = kFirstStep; step >= kLastStep; step /= 2) {
     for (std::size_t i = 0; i < at.size(); ++i) {
       for (const double direction : {step, -step}) {
-        std::vector<Dimension> next = at;
+        std::vector<CalibratedKey> next = at;
         const double least = next[i].key->power_of_two ? std::log(2.0) : 0;
         next[i].value *= std::exp(std::copysign(std::max(std::abs(direction), least), direction));
         if (next[i].text() == at[i].text() || !next[i].allowed()) continue;
@@ -134,12 +137,12 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
 std::string to_text(const Fit& fit) {
   report::Table table;
   table.column("key", report::Table::Align::kLeft), table.column("before"), table.column("fitted");
-  for (const Fit::Value& v : fit.values) table.row({v.key, v.before, v.after});
+  for (const Fit::FittedValue& v : fit.values) table.row({v.key, v.before, v.after});
   table.row({"mean error", report::percent(fit.before.mape), report::percent(fit.after.mape)});
   table.row({"worst error", report::percent(fit.before.worst), report::percent(fit.after.worst)});
   std::string text = fmt::format("{} on {}, {} runs of the set\n\n{}\nprovenance:\n", fit.set, fit.hardware, fit.runs,
                                  table.text(text::line_width()));
-  for (const Fit::Value& v : fit.values) {
+  for (const Fit::FittedValue& v : fit.values) {
     text += fmt::format("  {}: calibrated to set {}; mean error of the set {:.1f} %\n", v.key, fit.set,
                         100 * fit.after.mape);
   }

@@ -18,7 +18,7 @@
 namespace attnvp::validate {
 
 // Settings of a data set beyond its file.
-struct Options {
+struct DataSetOptions {
   std::string hardware;               // --hw; empty: the default of the data set
   std::string network;                // --net: shape parameters without a column; empty: the default of the data set
   std::vector<std::string> settings;  // --set key=value
@@ -26,9 +26,9 @@ struct Options {
 };
 
 // One line of the file; columns are accessed by name, in any order.
-class Row {
+class DataRow {
  public:
-  Row(const std::vector<std::string>& columns, const config::CsvLine& line, std::uint64_t number)
+  DataRow(const std::vector<std::string>& columns, const config::CsvLine& line, std::uint64_t number)
       : columns_(&columns), line_(&line), number_(number) {}
 
   std::uint64_t number() const { return number_; }  // from 1; comments and the header are not counted
@@ -53,11 +53,13 @@ class Row {
 };
 
 // A measured value, above 0, and its prediction.
-struct Point {
+struct MeasuredPoint {
   std::string what;  // name of the value ("read energy"); empty if a row has only one
   double measured = 0, predicted = 0;
   std::string unit;
-  std::string note;  // short explanation of the prediction, such as where the time went; may be empty
+  std::string note;          // short explanation of the prediction, such as where the time went; may be empty
+  double low = 0, high = 0;  // range of the prediction; 0: none
+  std::string series = {};   // a further result of the row, with errors of its own; empty: the set's result
 };
 
 class DataSet {
@@ -66,39 +68,41 @@ class DataSet {
   virtual std::string hardware() const = 0;  // machine or components that the predictions are for
   // Predicts all values of a row, in a fixed order. Each row is predicted in its own process. Throws
   // config::ConfigError (at row.origin()) and job::RunError.
-  virtual std::vector<Point> predict(const Row& row) = 0;
+  virtual std::vector<MeasuredPoint> predict(const DataRow& row) = 0;
 };
 
-struct Kind {
+struct DataSetKind {
   std::string name, description;
   std::vector<std::string> columns;  // identify a file of this kind; additional columns are allowed
-  std::function<std::unique_ptr<DataSet>(const Options&)> make;
+  std::function<std::unique_ptr<DataSet>(const DataSetOptions&)> make;
   std::string limits = {};              // for the page: calibrated and unmodelled effects, and the range of validity
   std::vector<std::string> group = {};  // columns: rows with equal values in them form a group
 };
 
-Kind attention_kind();
-Kind chain_kind();
-Kind dram_kind();
-Kind flash_kind();
-Kind kernel_kind();
-Kind sram_kind();
-Kind step_kind();
+DataSetKind attention_kind();
+DataSetKind chain_kind();
+DataSetKind decode_kind();
+DataSetKind dram_kind();
+DataSetKind flash_kind();
+DataSetKind kernel_kind();
+DataSetKind power_kind();
+DataSetKind sram_kind();
+DataSetKind step_kind();
 // All kinds. A file is of the first kind whose columns it has.
-const std::vector<Kind>& kinds();
+const std::vector<DataSetKind>& kinds();
 
 // Base of data sets whose rows are jobs: a machine, and runs in timing mode.
 class JobSet : public DataSet {
  public:
-  JobSet(const Options& options, const char* machine);
+  JobSet(const DataSetOptions& options, const char* machine);
   std::string hardware() const override { return machine_.name; }
 
  protected:
-  using Tiling = std::vector<std::pair<const char*, std::uint32_t>>;
+  using TileValues = std::vector<std::pair<const char*, std::uint32_t>>;
   // Errors are reported at the row.
-  static workload::Workload layer_of(const Row& row, const std::string& text);
+  static workload::Workload layer_of(const DataRow& row, const std::string& text);
   job::RunResult run(const MachineConfig& machine, const workload::Workload& layer, const std::string& dataflow,
-                     const Tiling& tiling) const;
+                     const TileValues& tiling) const;
   static std::string note(const job::RunResult& result);  // where the time went
 
   MachineConfig machine_;

@@ -5,17 +5,17 @@
 
 #include "explore/tuning/tuned_runner.h"
 #include "explore/validate/data_set.h"
+#include "explore/validate/kernel_set.h"
 #include "models/memory/cached_dram/cached_dram.h"
-#include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"
 
 namespace attnvp::validate {
 
-JobSet::JobSet(const Options& options, const char* machine)
+JobSet::JobSet(const DataSetOptions& options, const char* machine)
     : machine_(config::load_hardware(options.hardware.empty() ? machine : options.hardware, options.settings)),
       energy_(config::load_energy(machine_.energy)) {}
 
-workload::Workload JobSet::layer_of(const Row& row, const std::string& text) {
+workload::Workload JobSet::layer_of(const DataRow& row, const std::string& text) {
   try {
     workload::Workload layer = workload::load(text);
     workload::refuse_scope(layer);
@@ -26,7 +26,7 @@ workload::Workload JobSet::layer_of(const Row& row, const std::string& text) {
 }
 
 job::RunResult JobSet::run(const MachineConfig& machine, const workload::Workload& layer, const std::string& dataflow,
-                           const Tiling& tiling) const {
+                           const TileValues& tiling) const {
   job::Schedule schedule = job::parse_dataflow(dataflow);
   for (const auto& [name, value] : tiling) schedule.tiling.set(name, value);
   return explore::TunedRunner(machine, energy_, false).run(layer, schedule);
@@ -45,14 +45,14 @@ constexpr std::uint32_t kRows = 64, kKeys = 128;
 
 class AttentionSet : public JobSet {
  public:
-  explicit AttentionSet(const Options& options)
+  explicit AttentionSet(const DataSetOptions& options)
       : JobSet(options, "rtx4090"),
         warm_(warmed(machine_)),
         model_(options.network.empty() ? "llama3.1-8b" : options.network) {
     workload::load(model_);  // reports errors before the first row
   }
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     const std::uint64_t chunk = row.whole("prefill_chunk"), before = row.whole("kv_prefill");
     const std::uint64_t requests = row.whole("n_decode"), cached = row.whole("kv_decode");
     if ((chunk == 0) == (requests == 0)) {
@@ -97,11 +97,11 @@ class AttentionSet : public JobSet {
 
 }  // namespace
 
-Kind attention_kind() {
+DataSetKind attention_kind() {
   return {"attention",
           "attention kernels of a serving system",
           {"prefill_chunk", "kv_prefill", "n_decode", "kv_decode", "time_us"},
-          [](const Options& options) { return std::make_unique<AttentionSet>(options); },
+          [](const DataSetOptions& options) { return std::make_unique<AttentionSet>(options); },
           "Calibrated on the RTX 4090: launch of a kernel, launch of a thread block, share of the DRAM's peak. Rows of "
           "one request are predicted with K and V in the L2, those of several without it, as the measurements have it "
           "and for no reason that is known. Not modelled: pages of the cache, clocks that change with load, caches of "
@@ -116,9 +116,9 @@ constexpr std::uint32_t kRing = 1;
 
 class ChainSet : public JobSet {
  public:
-  explicit ChainSet(const Options& options) : JobSet(options, "tileflow-accelerator") {}
+  explicit ChainSet(const DataSetOptions& options) : JobSet(options, "tileflow-accelerator") {}
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     const std::uint64_t m = row.whole("M"), n = row.whole("N"), k = row.whole("K"), l = row.whole("L");
     if (n != k)
       config::fail(row.origin(), fmt::format("column 'N': found {}; allowed is that of column 'K', {}", n, k));
@@ -143,11 +143,11 @@ class ChainSet : public JobSet {
 
 }  // namespace
 
-Kind chain_kind() {
+DataSetKind chain_kind() {
   return {"chains",
           "fused pairs of GEMMs in RTL",
           {"M", "N", "K", "L", "mM", "mK1", "mK2", "rtl_cycles"},
-          [](const Options& options) { return std::make_unique<ChainSet>(options); },
+          [](const DataSetOptions& options) { return std::make_unique<ChainSet>(options); },
           "Calibrated: latency of main memory. Sums between slices of the depth stay with the array, as the artefact's "
           "counts of words have it; those of the result between tiles pass through the buffer in 32 bits, in RTL in "
           "16. Trust it least where row blocks are large and tiles small",
@@ -158,19 +158,11 @@ namespace {
 
 // Benchmark settings of the kernels' repository: hidden size 2048, 16,384 tokens in all.
 constexpr std::uint64_t kHidden = 2048, kTokens = 16384;
-constexpr std::uint32_t kBlockRows = 128, kBlockKeys = 128;  // tile of a thread block
-
-class FlashSet : public JobSet {
+class FlashSet : public KernelRows {
  public:
-  explicit FlashSet(const Options& options) : JobSet(options, "h100"), synchronous_(machine_) {
-    // Machine NAME-mma models kernels that use the matrix instructions of earlier GPUs.
-    const std::string base = options.hardware.empty() ? "h100" : options.hardware;
-    for (const config::CatalogEntry& entry : config::list(config::Folder::kHardware)) {
-      if (entry.name == base + "-mma") synchronous_ = config::load_hardware(entry.name, options.settings);
-    }
-  }
+  explicit FlashSet(const DataSetOptions& options) : KernelRows(options, "h100") {}
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     const std::string& kernel = row.text("kernel");
     const bool third = kernel == "fa3";
     if (!third && kernel != "fa2") {
@@ -183,37 +175,26 @@ class FlashSet : public JobSet {
     }
     if (length == 0) config::fail(row.origin(), "column 'seq_len': found 0; allowed is 1 or more");
     const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
-    const workload::Workload layer =
-        layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0));
-    const workload::Extents e = layer.extents();
-    const std::uint32_t rows = std::min(kBlockRows, e.seq_q), keys = std::min(kBlockKeys, e.seq_kv);
-    const job::RunResult r =
-        run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
-            {{"nq", rows},
-             {"nkv", keys},
-             {"m0", kBlockRows},
-             {"n0", kBlockKeys},
-             {"k0", 32},
-             {"kv", third ? 2 : 1},
-             {"rb", 1}});
+    KernelChoice choice;  // of a machine whose table does not name the kernel
+    choice.dataflow = third ? "flash3:grid=blocks" : "flash2:grid=blocks";
+    choice.tiling = fmt::format("nq=128,nkv=128,m0=128,n0=128,k0=32,kv={},rb=1", third ? 2 : 1);
+    const Prediction p =
+        run(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0), choice);
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
                         static_cast<double>(emb * heads * batch) / (causal ? 2 : 1);
-    return {{"", row.positive("tflops"), flop / r.seconds() * 1e-12, "TFLOP/s", note(r)}};
+    return {{"", row.positive("tflops"), flop / p.result.seconds() * 1e-12, "TFLOP/s", p.note}};
   }
-
- private:
-  MachineConfig synchronous_;
 };
 
 }  // namespace
 
-Kind flash_kind() {
+DataSetKind flash_kind() {
   return {"flash",
           "FlashAttention-2 and -3 forward on a GPU",
           {"kernel", "head_dim", "causal", "seq_len", "tflops"},
-          [](const Options& options) { return std::make_unique<FlashSet>(options); },
-          "Calibrated: the clock under full load and launch of a thread block. FlashAttention-2's matrix instructions "
-          "reach 62% of the array's rate, which is a machine of its own. Not modelled: the warps within a thread "
+          [](const DataSetOptions& options) { return std::make_unique<FlashSet>(options); },
+          "Tile sizes are those of the public kernels by head size, and FlashAttention-2's matrix instructions reach "
+          "part of the array's rate, as the table beside the machine has it. Not modelled: the warps within a thread "
           "block, clocks that change with load"};
 }
 
@@ -224,9 +205,9 @@ constexpr std::uint32_t kTile = 128, kDepth = 64;
 
 class StepSet : public JobSet {
  public:
-  explicit StepSet(const Options& options) : JobSet(options, "a100-80gb") {}
+  explicit StepSet(const DataSetOptions& options) : JobSet(options, "a100-80gb") {}
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     const std::string& op = row.text("op");
     if (op != "gemm" && op != "softmax") {
       config::fail(row.origin(), fmt::format("column 'op': found '{}'; allowed: gemm, softmax", op));
@@ -236,7 +217,7 @@ class StepSet : public JobSet {
   }
 
  private:
-  std::vector<Point> gemm(const Row& row, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+  std::vector<MeasuredPoint> gemm(const DataRow& row, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
     const workload::Workload layer = layer_of(row, fmt::format("gemm:{}x{}x{}", m, n, k));
     const workload::Extents e = layer.extents();
     const std::uint32_t nq = std::min(kTile, e.seq_q), nkv = std::min(kTile, e.seq_kv);
@@ -252,7 +233,7 @@ class StepSet : public JobSet {
     return {{"", row.positive("ms"), r.seconds() * 1e3, "ms", note(r)}};
   }
 
-  std::vector<Point> softmax(const Row& row, std::uint64_t m, std::uint64_t n) {
+  std::vector<MeasuredPoint> softmax(const DataRow& row, std::uint64_t m, std::uint64_t n) {
     const workload::Workload layer = layer_of(row, fmt::format("softmax:{}x{}", m, n));
     // Rows of about ten thousand elements per block, and at least eight blocks per worker.
     const auto rows = static_cast<std::uint32_t>(
@@ -267,11 +248,11 @@ class StepSet : public JobSet {
 
 }  // namespace
 
-Kind step_kind() {
+DataSetKind step_kind() {
   return {"gemm-softmax",
           "GEMM and softmax by themselves on a GPU",
           {"op", "m", "n", "k", "ms", "gelem_per_s"},
-          [](const Options& options) { return std::make_unique<StepSet>(options); },
+          [](const DataSetOptions& options) { return std::make_unique<StepSet>(options); },
           "Calibrated: launch of a kernel, lane-cycles of softmax. One tile shape for all GEMMs; no choice of a "
           "library's kernels. Trust it least for softmax of short rows"};
 }

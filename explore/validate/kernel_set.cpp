@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuned_runner.h"
@@ -12,6 +14,7 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
+#include "platform/machine/units.h"
 
 namespace attnvp::validate {
 
@@ -20,12 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string>& operation_kinds() {
-  static const std::vector<std::string> kinds = {"attention", "gemm", "gemv", "softmax", "norm", "elementwise"};
+  static const std::vector<std::string> kinds = {"attention", "decode", "gemm",       "gemv",
+                                                 "softmax",   "norm",   "elementwise"};
   return kinds;
 }
 
 KernelChoice choice_of(const config::Document& document, const YAML::Node& node, const std::string& what) {
-  document.require_keys(node, what, {"dataflow", "tiling", "rows", "net", "set"});
+  document.require_keys(node, what, {"dataflow", "tiling", "up_to", "rows", "net", "set"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
   if (node["tiling"]) {
@@ -34,6 +38,7 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
     }
     choice.tiling = document.scalar(node["tiling"], what + ".tiling");
   }
+  if (node["up_to"]) choice.up_to = job::parse_tiling(document.scalar(node["up_to"], what + ".up_to"));
   if (node["rows"]) {
     const std::string rows = document.scalar(node["rows"], what + ".rows");
     if (rows != "head" && rows != "group") {
@@ -48,6 +53,26 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
     for (const YAML::Node& item : set) choice.settings.push_back(document.scalar(item, what + ".set"));
   }
   return choice;
+}
+
+HostTime host_of(const config::Document& document, const YAML::Node& node) {
+  document.require_keys(node, "host", {"step", "request", "idle"});
+  HostTime host;
+  const auto read = [&](const char* key, const auto& parse, double& value) {
+    if (!node[key]) return;
+    try {
+      value = parse(document.scalar(node[key], key));
+    } catch (const config::ConfigError& problem) {
+      config::fail(document.origin(node[key]), fmt::format("key 'host.{}': {}", key, problem.what()));
+    }
+  };
+  const auto time = [](const std::string& text) { return config::parse_real(config::KeyUnit::kTime, text); };
+  read("step", time, host.step_seconds);
+  read("request", time, host.request_seconds);
+  read(
+      "idle", [](const std::string& text) { return config::parse_plain_real(text); }, host.idle_share);
+  if (host.idle_share > 1) config::fail(document.origin(node["idle"]), "key 'host.idle': allowed is 0 to 1");
+  return host;
 }
 
 // Tile sizes of the text, reduced to the extents of the layer.
@@ -76,97 +101,172 @@ std::string replaced(std::string net, const std::vector<config::Setting>& settin
   return net;
 }
 
-Options with_machine(const Options& options) {
+// The result of the alternative that applies: the first that fits, or the fastest.
+template <class Alternative, class Run, class Time>
+auto applied(const std::vector<Alternative>& alternatives, bool takes_fastest, const Run& run, const Time& time)
+    -> decltype(run(alternatives.front())) {
+  std::optional<decltype(run(alternatives.front()))> best;
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {
+    try {
+      auto result = run(alternatives[i]);
+      if (!takes_fastest) return result;
+      if (!best || time(result) < time(*best)) best = std::move(result);
+    } catch (const job::RunError&) {
+      if (i + 1 == alternatives.size() && !best) throw;
+    }
+  }
+  return std::move(*best);
+}
+
+DataSetOptions with_machine(const DataSetOptions& options) {
   if (!options.hardware.empty()) return options;
   throw config::ConfigError("a file with columns net,time_us needs a machine; allowed is --hw NAME or PATH");
 }
 
-class KernelSet : public JobSet {
+class KernelSet : public KernelRows {
  public:
-  explicit KernelSet(const Options& options)
-      : JobSet(with_machine(options), ""), options_(options), table_(load_kernel_table(options.hardware)) {}
+  explicit KernelSet(const DataSetOptions& options) : KernelRows(with_machine(options), "") {}
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     row.positive("time_us");  // reports errors before the run
-    const std::string& net = row.text("net");
-    const workload::Workload layer = layer_of(row, net);
-    // Alternatives of the operation kind: the first one whose tiles fit into the machine's memories.
-    static const std::vector<KernelChoice> kUnnamed(1);
-    const auto kind = table_.kinds.find(table_.kind_of(net));
-    const std::vector<KernelChoice>& choices = kind != table_.kinds.end() ? kind->second : kUnnamed;
-    for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
-      try {
-        return predict(row, layer, choices[i]);
-      } catch (const job::RunError&) {
-      }
-    }
-    return predict(row, layer, choices.back());
-  }
-
- private:
-  std::vector<Point> predict(const Row& row, const workload::Workload& given, const KernelChoice& kernel) const {
-    KernelChoice chosen;
-    std::vector<std::string> settings = options_.settings;
-    std::vector<config::Setting> net;
-    const auto apply = [&](const KernelChoice& choice) {
-      if (!choice.dataflow.empty()) chosen = choice;
-      settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
-      net.insert(net.end(), choice.net.begin(), choice.net.end());
-    };
-    apply(kernel);
-    for (const auto& [label, values] : table_.labels) {
-      if (!row.has(label)) continue;
-      const auto choice = values.find(row.text(label.c_str()));
-      if (choice != values.end()) apply(choice->second);
-    }
-    if (!options_.dataflow.empty()) chosen = {options_.dataflow, {}, true, {}, {}};
-    const workload::Workload layer = net.empty() ? given : layer_of(row, replaced(row.text("net"), net));
-    const MachineConfig machine = config::load_hardware(options_.hardware, settings);
-    const config::EnergyTable energy = config::load_energy(machine.energy);
-    job::Schedule schedule;
-    if (chosen.dataflow.empty() || chosen.dataflow == "auto") {
-      schedule = explore::pick_dataflow(machine, layer, {}, energy).best().schedule;
-    } else {
-      schedule = job::parse_dataflow(chosen.dataflow);
-      schedule.tiling = tiling_for(layer, chosen);
-    }
-    const job::RunResult result = explore::TunedRunner(machine, energy, false).run(layer, schedule);
-    std::string note = result.schedule.text;
-    for (const config::Setting& s : net) note += fmt::format(" with {}={}", s.path, s.text);
-    for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) note += " --set " + settings[i];
+    const Prediction p = run(row, row.text("net"), {});
     constexpr double kMicro = 1e6;
-    return {{"", row.positive("time_us"), result.seconds() * kMicro, "us", note}};
+    return {{"", row.positive("time_us"), p.result.seconds() * kMicro, "us", p.note}};
   }
-
-  const Options options_;
-  const KernelTable table_;
 };
+
+// Alternatives for a layer of these extents.
+std::vector<KernelChoice> alternatives_for(const workload::Extents& e, const KernelChoices& choices) {
+  std::vector<KernelChoice> applying;
+  for (const KernelChoice& one : choices.all) {
+    const auto within = [&](const char* name, std::uint32_t extent) {
+      return one.up_to[name] == 0 || extent <= one.up_to[name];
+    };
+    if (within("nq", e.seq_q) && within("nkv", e.seq_kv) && within("kd", e.emb)) applying.push_back(one);
+  }
+  return applying;
+}
 
 }  // namespace
 
+KernelRows::KernelRows(const DataSetOptions& options, const char* machine)
+    : JobSet(options, machine),
+      options_(options),
+      hardware_(options.hardware.empty() ? machine : options.hardware),
+      table_(load_kernel_table(hardware_)) {}
+
+KernelRows::Prediction KernelRows::run(const DataRow& row, const std::string& net,
+                                       const KernelChoice& otherwise) const {
+  const workload::Workload layer = layer_of(row, net);
+  const KernelChoices of_kind = table_.of(layer);
+  std::vector<std::vector<KernelChoice>> parts = {of_kind.all};  // alternatives of the kind, then of each label
+  for (const auto& [label, values] : table_.labels) {
+    if (!row.has(label)) continue;
+    const auto choice = values.find(row.text(label.c_str()));
+    if (choice != values.end()) parts.push_back(alternatives_for(layer.extents(), choice->second));
+  }
+  // Combinations of one alternative of each part, in order.
+  std::vector<std::vector<KernelChoice>> combined = {{otherwise}};
+  for (const auto& part : parts) {
+    if (part.empty()) continue;
+    std::vector<std::vector<KernelChoice>> longer;
+    for (const auto& before : combined) {
+      for (const KernelChoice& one : part) longer.push_back(before), longer.back().push_back(one);
+    }
+    combined = std::move(longer);
+  }
+  return applied(
+      combined, of_kind.takes_fastest, [&](const auto& choices) { return run(net, row, choices); },
+      [](const Prediction& p) { return p.result.seconds(); });
+}
+
+KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& row,
+                                       const std::vector<KernelChoice>& choices) const {
+  KernelChoice chosen;
+  std::vector<std::string> settings = options_.settings;
+  std::vector<config::Setting> layer_settings;
+  for (const KernelChoice& choice : choices) {
+    if (!choice.dataflow.empty()) chosen = choice;
+    settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
+    layer_settings.insert(layer_settings.end(), choice.net.begin(), choice.net.end());
+  }
+  if (!options_.dataflow.empty()) chosen = KernelChoice{options_.dataflow, {}, {}, true, {}, {}};
+  chosen.settings.clear();  // in `settings`, in the order of the table
+  const workload::Workload layer = layer_of(row, layer_settings.empty() ? net : replaced(net, layer_settings));
+  Prediction p{run_kernel(hardware_, settings, layer, chosen), {}};
+  p.note = p.result.schedule.text;
+  for (const config::Setting& s : layer_settings) p.note += fmt::format(" with {}={}", s.path, s.text);
+  for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) p.note += " --set " + settings[i];
+  return p;
+}
+
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoice& kernel) {
+  std::vector<std::string> all = settings;
+  all.insert(all.end(), kernel.settings.begin(), kernel.settings.end());
+  const MachineConfig machine = config::load_hardware(hardware, all);
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  job::Schedule schedule;
+  if (kernel.dataflow.empty() || kernel.dataflow == "auto") {
+    schedule = explore::pick_dataflow(machine, operation, {}, energy).best().schedule;
+  } else {
+    schedule = job::parse_dataflow(kernel.dataflow);
+    schedule.tiling = tiling_for(operation, kernel);
+  }
+  return explore::TunedRunner(machine, energy, false).run(operation, schedule);
+}
+
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoices& kernels) {
+  const std::vector<KernelChoice> fastest_dataflow(1);
+  return applied(
+      kernels.all.empty() ? fastest_dataflow : kernels.all, kernels.takes_fastest,
+      [&](const KernelChoice& kernel) { return run_kernel(hardware, settings, operation, kernel); },
+      [](const job::RunResult& result) { return result.seconds(); });
+}
+
 KernelTable load_kernel_table(const std::string& hardware) {
   KernelTable table;
-  const fs::path machine = config::find_config(config::Folder::kHardware, hardware);
-  const fs::path path = fs::path(machine).replace_extension(".kernels.yml");
+  fs::path machine = config::find_config(config::Folder::kHardware, hardware);
+  fs::path path = fs::path(machine).replace_extension(".kernels.yml");
   std::error_code error;
-  if (!fs::exists(path, error)) return table;
+  while (!fs::exists(path, error)) {  // the table of its base
+    const config::Document described = config::Document::load(machine.string());
+    const YAML::Node base = described.root()["base"];
+    if (!base) return table;
+    const fs::path beside = machine.parent_path() / described.scalar(base, "base");
+    machine = fs::exists(beside, error)
+                  ? beside
+                  : fs::path(config::find_config(config::Folder::kHardware, described.scalar(base, "base")));
+    path = fs::path(machine).replace_extension(".kernels.yml");
+  }
   const config::Document document = config::Document::load(path.string());
   std::vector<std::string> allowed = operation_kinds();
-  allowed.emplace_back("labels");
+  allowed.insert(allowed.end(), {"labels", "host"});
   document.require_keys(document.root(), "the table of kernels", allowed);
-  for (const std::string& kind : operation_kinds()) {
-    const YAML::Node node = document.root()[kind];
-    if (!node) continue;
+  const auto alternatives = [&](const YAML::Node& node, const std::string& what) {
+    KernelChoices choices;
     const auto add = [&](const YAML::Node& one) {
-      table.kinds[kind].push_back(one.IsScalar() ? KernelChoice{document.scalar(one, kind), {}, true, {}, {}}
-                                                 : choice_of(document, one, kind));
+      if (one.IsScalar()) return choices.all.push_back({document.scalar(one, what), {}, {}, true, {}, {}});
+      choices.all.push_back(choice_of(document, one, what));
     };
-    if (node.IsSequence() && node.size() > 0) {
-      for (const YAML::Node& one : node) add(one);
-    } else {
-      add(node);
+    choices.takes_fastest = node.IsMap() && node["fastest"];
+    if (choices.takes_fastest) {
+      document.require_keys(node, what, {"fastest"});
+      document.require_list(node["fastest"], what + ".fastest");
     }
+    const YAML::Node list = choices.takes_fastest ? node["fastest"] : node;
+    if (list.IsSequence() && list.size() > 0) {
+      for (const YAML::Node& one : list) add(one);
+    } else {
+      add(list);
+    }
+    return choices;
+  };
+  for (const std::string& kind : operation_kinds()) {
+    if (const YAML::Node node = document.root()[kind]) table.kinds[kind] = alternatives(node, kind);
   }
+  if (const YAML::Node host = document.root()["host"]) table.host = host_of(document, host);
   const YAML::Node labels = document.root()["labels"];
   if (!labels) return table;
   document.require_map(labels, "labels");
@@ -175,15 +275,31 @@ KernelTable load_kernel_table(const std::string& hardware) {
     document.require_map(label.second, name);
     for (const auto& value : label.second) {
       const std::string text = document.scalar(value.first, name);
-      table.labels[name][text] = choice_of(document, value.second, name + "." + text);
+      table.labels[name][text] = alternatives(value.second, name + "." + text);
     }
   }
   return table;
 }
 
-std::string KernelTable::kind_of(const std::string& net) const {
-  const std::string kind = operation_kind(net);
-  return kind == "gemv" && kinds.count(kind) == 0 ? "gemm" : kind;
+KernelChoices KernelTable::of(const workload::Workload& operation) const {
+  std::vector<std::string> names;  // the first that the table has
+  if (operation.is_attention()) {
+    if (operation.extents().seq_q == 1) names.emplace_back("decode");
+    names.emplace_back("attention");
+  } else if (const workload::Gemm* gemm = operation.gemm()) {
+    if (gemm->rows == 1) names.emplace_back("gemv");
+    names.emplace_back("gemm");
+  } else if (operation.rows()->opcode == hal::Opcode::kSoftmax) {
+    names.emplace_back("softmax");
+  } else {
+    names.emplace_back(operation.rows()->opcode == hal::Opcode::kNorm ? "norm" : "elementwise");
+  }
+  for (const std::string& name : names) {
+    const auto found = kinds.find(name);
+    if (found == kinds.end()) continue;
+    return {alternatives_for(operation.extents(), found->second), found->second.takes_fastest};
+  }
+  return {};
 }
 
 std::string operation_kind(const std::string& net) {
@@ -194,11 +310,11 @@ std::string operation_kind(const std::string& net) {
   return word == "layernorm" || word == "rmsnorm" ? "norm" : "elementwise";
 }
 
-Kind kernel_kind() {
+DataSetKind kernel_kind() {
   return {"kernels",
           "kernels of any kind, by the text of --net",
           {"net", "time_us"},
-          [](const Options& options) { return std::make_unique<KernelSet>(options); },
+          [](const DataSetOptions& options) { return std::make_unique<KernelSet>(options); },
           "The dataflow of each operation kind is that of the table beside the machine, otherwise the fastest one"};
 }
 

@@ -1,15 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <map>
-#include <numeric>
 #include <utility>
 
-#include "explore/plot/svg.h"
-#include "explore/validate/kernel_set.h"
+#include "explore/validate/tables.h"
 #include "explore/validate/validate.h"
 #include "platform/base/text.h"
 #include "platform/report/json.h"
@@ -20,186 +14,51 @@ namespace attnvp::validate {
 
 namespace {
 
-constexpr double kSize = 480, kLeft = 80, kTop = 24, kRight = 464, kBottom = 424;
-constexpr double kBand = 1.10;  // dashed lines at 10% to either side
-
-std::string plot_of(const std::string& unit, const std::vector<std::pair<double, double>>& points) {
-  std::vector<double> values;
-  for (const auto& [measured, predicted] : points) {
-    values.push_back(measured);
-    values.push_back(std::max(predicted, measured / 1000));  // values of 0 are drawn at the edge
-  }
-  plot::Scale x = plot::scale_of(values, kLeft, kRight);
-  if (!x.logarithmic) {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    x = {*low / kBand, *high * kBand, kLeft, kRight, true};
-  }
-  plot::Scale y = x;
-  y.pixel_from = kBottom, y.pixel_to = kTop;
-  const auto number = [](double value) { return fmt::format("{:g}", value); };
-  std::string out = plot::open_svg(kSize, kSize);
-  out += plot::axes({kLeft, kRight, kTop, kBottom}, x, y, number, number, "measured, " + unit, "predicted, " + unit);
-  out += plot::line(x(x.from), y(x.from), x(x.to), y(x.to), "stroke=\"#888\"");
-  const char* const dashed = "stroke=\"#bbb\" stroke-dasharray=\"4 4\"";
-  out += plot::line(x(x.from), y(x.from * kBand), x(x.to / kBand), y(x.to), dashed);
-  out += plot::line(x(x.from * kBand), y(x.from), x(x.to), y(x.to / kBand), dashed);
-  std::vector<std::pair<double, double>> places;
-  for (std::size_t i = 0; i < points.size(); ++i) places.emplace_back(x(values[2 * i]), y(values[2 * i + 1]));
-  return out + plot::dots(places, 6, plot::color(0)) + "</svg>\n";
-}
-
 // Predicted over measured values, one plot per unit, with equal logarithmic axes.
 std::string plots(const SetResult& result) {
   std::map<std::string, std::vector<std::pair<double, double>>> by_unit;
-  for (const Point& p : result.points) by_unit[p.unit].emplace_back(p.measured, p.predicted);
+  for (const MeasuredPoint& p : result.points) by_unit[p.unit].emplace_back(p.measured, p.predicted);
   std::string out;
-  for (const auto& [unit, points] : by_unit) out += plot_of(unit, points);
+  for (const auto& [unit, points] : by_unit) out += dot_plot({{"", points}}, unit, 6);
   return out;
-}
-
-}  // namespace
-
-namespace {
-
-constexpr std::size_t kWorstShown = 10;
-constexpr std::size_t kPageWidth = 100;  // characters of a line in documents
-constexpr double kSteps[] = {0.05, 0.10, 0.25};
-
-std::string signed_percent(double share) { return fmt::format("{:+.1f}%", 100 * share); }
-
-std::string cells_of(const SetResult& r, std::size_t point) {
-  return fmt::format("{}", fmt::join(r.lines[r.rows[point] - 1].cells, ","));
-}
-
-double share_within(const SetResult& r, double most) {
-  const auto n =
-      std::count_if(r.points.begin(), r.points.end(), [most](const Point& p) { return std::abs(error_of(p)) <= most; });
-  return static_cast<double>(n) / static_cast<double>(std::max<std::size_t>(r.points.size(), 1));
-}
-
-std::vector<std::size_t> worst_first(const SetResult& r) {
-  std::vector<std::size_t> order(r.points.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(error_of(r.points[a])) > std::abs(error_of(r.points[b]));
-  });
-  return order;
-}
-
-report::Table table_of(const SetResult& r, const std::vector<std::size_t>& points) {
-  report::Table table;
-  using Align = report::Table::Align;
-  table.column("row"), table.column("measured"), table.column("predicted"), table.column("error");
-  table.column("unit", Align::kLeft);
-  table.column("of", Align::kLeft);
-  for (const std::size_t i : points) {
-    const Point& p = r.points[i];
-    std::string of = p.what.empty() ? cells_of(r, i) : p.what + " of " + cells_of(r, i);
-    if (!p.note.empty()) of += "; " + p.note;
-    table.row({fmt::format("{}", r.rows[i]), fmt::format("{:.4g}", p.measured), fmt::format("{:.4g}", p.predicted),
-               signed_percent(error_of(p)), text::printable(p.unit), text::printable(of)});
-  }
-  return table;
-}
-
-std::string errors_text(const SetResult& r) {
-  std::string out;
-  const auto line = [&out](const char* name, const std::string& value) {
-    out += fmt::format("{:<17}{}\n", name, value);
-  };
-  line("set", text::printable(r.set));
-  line("hardware", text::printable(r.hardware));
-  line("rows", fmt::format("{}{}", r.lines.size(),
-                           r.points.size() == r.lines.size() ? "" : fmt::format(", {} figures", r.points.size())));
-  line("mean error", report::percent(r.errors.mape));
-  line("bias", signed_percent(r.errors.bias));
-  line("rank correlation", fmt::format("{:.4f}", r.errors.spearman));
-  if (r.errors.within_groups) line("within groups", fmt::format("{:.3f}, correlation", *r.errors.within_groups));
-  line("worst error", report::percent(r.errors.worst));
-  for (const double step : kSteps) {
-    line(fmt::format("within {:.0f}%", 100 * step).c_str(), report::percent(share_within(r, step)));
-  }
-  return out;
-}
-
-// Points by operation kind, by measured time and by each label of a few values: for rows given by --net texts.
-struct PointGroup {
-  std::string by, value;
-  std::vector<Point> points;
-};
-
-std::vector<PointGroup> groups_of(const SetResult& r) {
-  constexpr std::size_t kMostValues = 12;  // a column of more is no label
-  std::vector<PointGroup> all;
-  const auto column = std::find(r.columns.begin(), r.columns.end(), "net");
-  if (r.kind != "kernels" || column == r.columns.end()) return all;
-  const auto add = [&](const std::string& by, const auto& value_of) {
-    std::map<std::string, std::vector<Point>> groups;
-    for (std::size_t i = 0; i < r.points.size(); ++i) groups[value_of(i)].push_back(r.points[i]);
-    if (groups.size() > kMostValues) return;
-    for (auto& [value, points] : groups) all.push_back({by, value, std::move(points)});
-  };
-  const auto cell = [&](std::size_t point, std::size_t i) { return r.lines[r.rows[point] - 1].cells[i]; };
-  const auto net = static_cast<std::size_t>(column - r.columns.begin());
-  add("operation", [&](std::size_t i) { return operation_kind(cell(i, net)); });
-  constexpr std::pair<const char*, double> kBands[] = {
-      {"below 10 us", 10}, {"10 to 100 us", 100}, {"100 us to 1 ms", 1000}, {"from 1 ms", HUGE_VAL}};
-  double least = 0;
-  for (const auto& [name, end] : kBands) {
-    PointGroup band{"time", name, {}};
-    std::copy_if(r.points.begin(), r.points.end(), std::back_inserter(band.points),
-                 [&, most = end](const Point& p) { return p.measured >= least && p.measured < most; });
-    least = end;
-    if (!band.points.empty()) all.push_back(std::move(band));
-  }
-  for (std::size_t i = 0; i < r.columns.size(); ++i) {
-    if (i != net && r.columns[i] != "time_us") add(r.columns[i], [&](std::size_t point) { return cell(point, i); });
-  }
-  return all;
-}
-
-std::string groups_text(const SetResult& r, std::size_t line_width) {
-  const std::vector<PointGroup> groups = groups_of(r);
-  if (groups.empty()) return {};
-  report::Table table;
-  using Align = report::Table::Align;
-  table.column("by", Align::kLeft), table.column("value", Align::kLeft);
-  table.column("rows"), table.column("mean error"), table.column("bias"), table.column("worst");
-  for (const PointGroup& g : groups) {
-    const Errors e = errors_of(g.points);
-    table.row({text::printable(g.by), text::printable(g.value), fmt::format("{}", g.points.size()),
-               report::percent(e.mape), signed_percent(e.bias), report::percent(e.worst)});
-  }
-  return "\n" + table.text(line_width);
 }
 
 }  // namespace
 
 std::string to_text(const SetResult& r) {
-  std::vector<std::size_t> worst = worst_first(r);
-  worst.resize(std::min(worst.size(), kWorstShown));
-  return errors_text(r) + groups_text(r, text::line_width()) + "\nworst rows\n" +
-         table_of(r, worst).text(text::line_width());
+  return errors_text(r) + further_text(r, text::line_width()) + groups_text(r, text::line_width()) + "\nworst rows\n" +
+         table_of(r, worst_rows(r)).text(text::line_width());
 }
 
 namespace {
+void fill_points(nlohmann::ordered_json& document, const std::vector<std::uint64_t>& rows,
+                 const std::vector<MeasuredPoint>& points, const Errors& errors) {
+  document["rows"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const MeasuredPoint& p = points[i];
+    nlohmann::ordered_json row = {
+        {"row", rows[i]}, {"measured", p.measured}, {"predicted", p.predicted}, {"unit", p.unit}};
+    if (!p.what.empty()) row["what"] = p.what;
+    if (!p.note.empty()) row["note"] = p.note;
+    if (p.high > 0) row["low"] = p.low, row["high"] = p.high;
+    document["rows"].push_back(std::move(row));
+  }
+  document["mape"] = errors.mape;
+  document["bias"] = errors.bias;
+  document["spearman"] = errors.spearman;
+  if (const auto covered = coverage_of(points)) document["within_range"] = *covered;
+}
+
 void fill(nlohmann::ordered_json& document, const SetResult& r) {
   document["set"] = r.set;
   document["hardware"] = r.hardware;
-  document["rows"] = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const Point& p = r.points[i];
-    nlohmann::ordered_json row = {
-        {"row", r.rows[i]}, {"measured", p.measured}, {"predicted", p.predicted}, {"unit", p.unit}};
-    if (!p.what.empty()) row["what"] = p.what;
-    if (!p.note.empty()) row["note"] = p.note;
-    document["rows"].push_back(std::move(row));
-  }
-  document["mape"] = r.errors.mape;
-  document["bias"] = r.errors.bias;
-  document["spearman"] = r.errors.spearman;
+  fill_points(document, r.rows, r.points, r.errors);
   if (r.errors.within_groups) document["correlation_within_groups"] = *r.errors.within_groups;
   document["worst"] = r.errors.worst;
+  for (const PointSeries& series : r.further) {
+    fill_points(document[series.name], series.rows, series.points, series.errors);
+    document[series.name]["worst"] = series.errors.worst;
+  }
   for (const PointGroup& g : groups_of(r)) {
     const Errors e = errors_of(g.points);
     document["groups"].push_back({{"by", g.by},
@@ -225,40 +84,6 @@ std::string to_json(const std::vector<SetResult>& results) {
   return report::json_text(document);
 }
 
-std::string summary(const std::vector<SetResult>& results, std::size_t line_width) {
-  report::Table table;
-  using Align = report::Table::Align;
-  table.column("set", Align::kLeft), table.column("hardware", Align::kLeft);
-  table.column("rows"), table.column("mean error"), table.column("bias"), table.column("rank correlation");
-  table.column("worst");
-  for (const SetResult& r : results) {
-    table.row({text::printable(r.set), text::printable(r.hardware), fmt::format("{}", r.lines.size()),
-               report::percent(r.errors.mape), signed_percent(r.errors.bias), fmt::format("{:.4f}", r.errors.spearman),
-               report::percent(r.errors.worst)});
-  }
-  return table.text(line_width);
-}
-
-std::string to_markdown(const std::vector<SetResult>& results) {
-  std::string out = "# Predictions beside measurements\n\n" +
-                    report::paragraph(
-                        "Written by `attnvp validate --markdown docs/results/validation.md`. An error is predicted / "
-                        "measured - 1; the mean is of magnitudes, the bias of errors. `attnvp describe MACHINE` shows "
-                        "the calibrated values of a machine.",
-                        kPageWidth) +
-                    "\n```\n" + summary(results, kPageWidth) + "```\n";
-  for (const SetResult& r : results) {
-    const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.kind; });
-    std::vector<std::size_t> worst = worst_first(r);
-    worst.resize(std::min(worst.size(), kWorstShown));
-    std::string lead = fmt::format("{}, on `{}`.", kind.description, r.hardware);
-    if (!kind.limits.empty()) lead += " " + kind.limits;
-    out += fmt::format("\n## {}\n\n{}\n```\n{}{}\nworst rows\n{}```\n", r.set, report::paragraph(lead, kPageWidth),
-                       errors_text(r), groups_text(r, kPageWidth), table_of(r, worst).text(kPageWidth));
-  }
-  return out;
-}
-
 std::string to_csv(const SetResult& r) {
   using report::csv_cell;
   using report::csv_number;
@@ -266,7 +91,7 @@ std::string to_csv(const SetResult& r) {
   for (const std::string& column : r.columns) out += "," + csv_cell(column);
   out += "\n";
   for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const Point& p = r.points[i];
+    const MeasuredPoint& p = r.points[i];
     out += fmt::format("{},{},{},{},{},{},{}", r.rows[i], csv_cell(p.what), csv_number(p.measured),
                        csv_number(p.predicted), csv_cell(p.unit), csv_number(error_of(p)), csv_cell(p.note));
     for (const std::string& cell : r.lines[r.rows[i] - 1].cells) out += "," + csv_cell(cell);

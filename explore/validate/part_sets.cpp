@@ -21,7 +21,7 @@ using config::ConfigError;
 constexpr double kMostRequests = 1e9;
 constexpr std::array<const char*, 4> kPages = {"Open", "Closed", "OpenAdaptive", "ClosedAdaptive"};
 
-PagePolicy page_of(const Row& row) {
+PagePolicy page_of(const DataRow& row) {
   const auto found = std::find(kPages.begin(), kPages.end(), row.text("page"));
   if (found == kPages.end()) {
     config::fail(row.origin(), fmt::format("column 'page': found {}; allowed: {}", config::in_quotes(row.text("page")),
@@ -30,7 +30,7 @@ PagePolicy page_of(const Row& row) {
   return static_cast<PagePolicy>(found - kPages.begin());
 }
 
-std::uint64_t count(const Row& row, const char* column, double least, double most) {
+std::uint64_t count(const DataRow& row, const char* column, double least, double most) {
   const std::uint64_t value = row.whole(column);
   if (static_cast<double>(value) < least || static_cast<double>(value) > most) {
     config::fail(row.origin(),
@@ -39,7 +39,7 @@ std::uint64_t count(const Row& row, const char* column, double least, double mos
   return value;
 }
 
-BankedConfig part_of(const Row& row) {
+BankedConfig part_of(const DataRow& row) {
   BankedConfig part;
   try {
     config::apply_dram_part(part, row.text("part"));
@@ -53,7 +53,7 @@ BankedConfig part_of(const Row& row) {
   return part;
 }
 
-TrafficConfig traffic_of(const Row& row, const BankedConfig& part) {
+TrafficConfig traffic_of(const DataRow& row, const BankedConfig& part) {
   TrafficConfig traffic;
   traffic.requests = count(row, "requests", 1, kMostRequests);
   traffic.bytes = static_cast<std::uint32_t>(count(row, "bytes_per_request", part.burst_bytes(), 4096));
@@ -73,7 +73,7 @@ TrafficConfig traffic_of(const Row& row, const BankedConfig& part) {
 class DramCurves : public DataSet {
  public:
   std::string hardware() const override { return "the part of each row"; }
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     const BankedConfig part = part_of(row);
     const TrafficConfig traffic = traffic_of(row, part);
     try {
@@ -91,12 +91,12 @@ class DramCurves : public DataSet {
 
 }  // namespace
 
-Kind dram_kind() {
+DataSetKind dram_kind() {
   return {"dram-curves",
           "bandwidth of a DRAM channel under a traffic generator, by a cycle-true simulator",
           {"part", "mapping", "page", "refresh", "request_buffer", "pattern", "read_share", "bytes_per_request",
            "pending", "requests", "percent_of_peak"},
-          [](const Options&) { return std::make_unique<DramCurves>(); }};
+          [](const DataSetOptions&) { return std::make_unique<DramCurves>(); }};
 }
 
 namespace {
@@ -105,7 +105,7 @@ class SramSet : public DataSet {
  public:
   std::string hardware() const override { return "SRAM model (CACTI 7)"; }
 
-  std::vector<Point> predict(const Row& row) override {
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
     constexpr double kPjPerNj = 1000;
     const energy::SramShape shape{row.positive("node_nm"), row.text("cell"), row.positive("bytes"),
                                   row.positive("banks"), row.positive("width_bits")};
@@ -115,7 +115,7 @@ class SramSet : public DataSet {
     } catch (const config::ConfigError& problem) {
       config::fail(row.origin(), problem.what());
     }
-    std::vector<Point> points = {
+    std::vector<MeasuredPoint> points = {
         {"read energy", row.positive("read_nj") * kPjPerNj, figures.read_pj, "pJ", ""},
         {"write energy", row.positive("write_nj") * kPjPerNj, figures.write_pj, "pJ", ""},
         {"leakage of a bank", row.positive("leakage_mw_per_bank"), figures.leakage_mw_per_bank, "mW", ""},
@@ -126,11 +126,11 @@ class SramSet : public DataSet {
 
 }  // namespace
 
-Kind sram_kind() {
+DataSetKind sram_kind() {
   return {"sram",
           "scratch RAMs by CACTI",
           {"node_nm", "cell", "bytes", "banks", "width_bits", "read_nj", "write_nj", "leakage_mw_per_bank", "area_mm2"},
-          [](const Options&) { return std::make_unique<SramSet>(); }};
+          [](const DataSetOptions&) { return std::make_unique<SramSet>(); }};
 }
 
 }  // namespace attnvp::validate

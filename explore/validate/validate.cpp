@@ -42,7 +42,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
 
 }  // namespace
 
-double error_of(const Point& point) { return point.predicted / point.measured - 1; }
+double error_of(const MeasuredPoint& point) { return point.predicted / point.measured - 1; }
 
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const double n = static_cast<double>(a.size());
@@ -61,7 +61,8 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return correlation(ranks(a), ranks(b));
 }
 
-std::optional<double> correlation_within(const std::vector<std::string>& groups, const std::vector<Point>& points) {
+std::optional<double> correlation_within(const std::vector<std::string>& groups,
+                                         const std::vector<MeasuredPoint>& points) {
   constexpr std::size_t kFewest = 3;  // two points are always on a line
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_group;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -79,10 +80,10 @@ std::optional<double> correlation_within(const std::vector<std::string>& groups,
   return sum / static_cast<double>(count);
 }
 
-Errors errors_of(const std::vector<Point>& points) {
+Errors errors_of(const std::vector<MeasuredPoint>& points) {
   Errors errors;
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_unit;
-  for (const Point& point : points) {
+  for (const MeasuredPoint& point : points) {
     const double error = error_of(point);
     errors.mape += std::abs(error), errors.bias += error, errors.worst = std::max(errors.worst, std::abs(error));
     by_unit[point.unit].first.push_back(point.measured), by_unit[point.unit].second.push_back(point.predicted);
@@ -100,12 +101,12 @@ namespace {
 using nlohmann::json;
 
 // Serialises a row's points, or its exception, as a line.
-std::string answer(DataSet& set, const Row& row) {
+std::string answer(DataSet& set, const DataRow& row) {
   json line;
   try {
     line["points"] = json::array();
-    for (const Point& p : set.predict(row)) {
-      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note});
+    for (const MeasuredPoint& p : set.predict(row)) {
+      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note, p.low, p.high, p.series});
     }
   } catch (const config::ConfigError& e) {
     line["wrong"] = e.what();
@@ -115,25 +116,25 @@ std::string answer(DataSet& set, const Row& row) {
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::vector<Point> points_of(const std::string& line) {
+std::vector<MeasuredPoint> points_of(const std::string& line) {
   const json answer = json::parse(line);
   if (answer.contains("wrong")) throw config::ConfigError(answer["wrong"].get<std::string>());
   if (answer.contains("failed")) throw job::RunError(answer["failed"].get<std::string>());
-  std::vector<Point> points;
+  std::vector<MeasuredPoint> points;
   for (const json& p : answer["points"]) {
     points.push_back({p[0].get<std::string>(), p[1].get<double>(), p[2].get<double>(), p[3].get<std::string>(),
-                      p[4].get<std::string>()});
+                      p[4].get<std::string>(), p[5].get<double>(), p[6].get<double>(), p[7].get<std::string>()});
   }
   return points;
 }
 
 // Predicts every row in a child process and returns the points in row order. Throws the exception of the first row that
 // failed.
-std::vector<std::vector<Point>> predict_in_processes(DataSet& set, const std::vector<Row>& rows,
-                                                     const std::function<void(std::size_t)>& progress) {
+std::vector<std::vector<MeasuredPoint>> predict_in_processes(DataSet& set, const std::vector<DataRow>& rows,
+                                                             const std::function<void(std::size_t)>& progress) {
   const std::vector<std::string> lines = explore::in_processes(
       rows.size(), 0, [&](std::size_t i) { return answer(set, rows[i]); }, progress);
-  std::vector<std::vector<Point>> points;
+  std::vector<std::vector<MeasuredPoint>> points;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (lines[i].empty()) config::fail(rows[i].origin(), "the process that predicts this row ended before its answer");
     points.push_back(points_of(lines[i]));
@@ -151,9 +152,9 @@ bool has_all(const std::vector<std::string>& columns, const std::vector<std::str
   });
 }
 
-const Kind& kind_of(const config::CsvLine& names) {
+const DataSetKind& kind_of(const config::CsvLine& names) {
   std::vector<std::string> known;
-  for (const Kind& kind : kinds()) {
+  for (const DataSetKind& kind : kinds()) {
     if (has_all(names.cells, kind.columns)) return kind;
     known.push_back(fmt::format("{} ({})", kind.name, fmt::join(kind.columns, ",")));
   }
@@ -164,11 +165,15 @@ const Kind& kind_of(const config::CsvLine& names) {
 
 }  // namespace
 
-std::size_t Row::index(const char* column) const {
+bool has_power(const std::string& path) {
+  return kind_of(config::read_csv_table(path).front()).name == power_kind().name;
+}
+
+std::size_t DataRow::index(const char* column) const {
   return static_cast<std::size_t>(std::find(columns_->begin(), columns_->end(), column) - columns_->begin());
 }
 
-std::uint64_t Row::whole(const char* column) const {
+std::uint64_t DataRow::whole(const char* column) const {
   constexpr double kMost = 9007199254740992;  // 2^53: larger integers are not exact
   const double value = from_zero(column);
   if (value != std::floor(value) || value > kMost) {
@@ -177,22 +182,27 @@ std::uint64_t Row::whole(const char* column) const {
   return static_cast<std::uint64_t>(value);
 }
 
-bool Row::flag(const char* column) const {
+bool DataRow::flag(const char* column) const {
   const std::uint64_t value = whole(column);
   if (value > 1) config::fail(origin(), fmt::format("column '{}': found {}; allowed are 0 and 1", column, value));
   return value == 1;
 }
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {dram_kind(), sram_kind(),  attention_kind(), chain_kind(),
-                                        step_kind(), flash_kind(), kernel_kind()};
+const std::vector<DataSetKind>& kinds() {
+  static const std::vector<DataSetKind> all = {dram_kind(),  sram_kind(),   attention_kind(), chain_kind(), step_kind(),
+                                               flash_kind(), kernel_kind(), power_kind(),     decode_kind()};
   return all;
 }
 
 namespace {
 
-// Measured kernels of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
-Options with_machine_of(const std::string& path, Options options) {
+PointSeries& series_of(std::vector<PointSeries>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PointSeries& s) { return s.name == name; });
+  return found != all.end() ? *found : all.emplace_back(PointSeries{name, {}, {}, {}});
+}
+
+// Measured kernels and steps of a file NAME.csv or NAME-WHAT.csv are of the machine NAME if no other is given.
+DataSetOptions with_machine_of(const std::string& path, DataSetOptions options) {
   if (!options.hardware.empty()) return options;
   const std::string set = fs::path(path).stem().string() + "-";
   for (const config::CatalogEntry& entry : config::list(config::Folder::kHardware)) {
@@ -204,29 +214,46 @@ Options with_machine_of(const std::string& path, Options options) {
 
 }  // namespace
 
-SetResult validate(const std::string& path, const Options& given, const RowProgress& progress) {
+std::optional<double> coverage_of(const std::vector<MeasuredPoint>& points) {
+  std::size_t ranges = 0, covered = 0;
+  for (const MeasuredPoint& p : points) {
+    if (p.high <= 0) continue;
+    ++ranges;
+    if (p.low <= p.measured && p.measured <= p.high) ++covered;
+  }
+  if (ranges == 0) return std::nullopt;
+  return static_cast<double>(covered) / static_cast<double>(ranges);
+}
+
+SetResult validate(const std::string& path, const DataSetOptions& given, const RowProgress& progress) {
   SetResult result;
   result.lines = config::read_csv_table(path);
-  const Kind& kind = kind_of(result.lines.front());
+  const DataSetKind& kind = kind_of(result.lines.front());
   result.kind = kind.name;
   result.columns = result.lines.front().cells;
   result.lines.erase(result.lines.begin());
 
-  const bool is_of_machine = kind.name == kernel_kind().name;
+  const bool is_of_machine = kind.name == kernel_kind().name || kind.name == decode_kind().name;
   result.set = is_of_machine ? fs::path(path).stem().string() : kind.name;
   const std::unique_ptr<DataSet> set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
   result.hardware = set->hardware();
-  std::vector<Row> rows;
+  std::vector<DataRow> rows;
   for (const config::CsvLine& line : result.lines) rows.emplace_back(result.columns, line, rows.size() + 1);
-  const std::vector<std::vector<Point>> points = predict_in_processes(*set, rows, [&](std::size_t done) {
+  const std::vector<std::vector<MeasuredPoint>> points = predict_in_processes(*set, rows, [&](std::size_t done) {
     if (progress) progress(done, rows.size());
   });
   for (std::size_t i = 0; i < points.size(); ++i) {
-    for (const Point& point : points[i]) {
+    for (const MeasuredPoint& point : points[i]) {
+      if (!point.series.empty()) {
+        PointSeries& series = series_of(result.further, point.series);
+        series.rows.push_back(i + 1), series.points.push_back(point);
+        continue;
+      }
       result.rows.push_back(i + 1);
       result.points.push_back(point);
     }
   }
+  for (PointSeries& series : result.further) series.errors = errors_of(series.points);
   result.errors = errors_of(result.points);
   if (!kind.group.empty()) {
     std::vector<std::string> groups;
@@ -259,8 +286,8 @@ std::string file_of_set(const std::string& name) {
     if (names.back() == name) return entry.path().string();
   }
   std::sort(names.begin(), names.end());
-  throw ConfigError(fmt::format("set {} is unknown{}; a file of your own is given by --data FILE.csv",
-                                config::in_quotes(name), names.empty() ? "" : config::hint(name, names)));
+  throw ConfigError(fmt::format("set {} is unknown{}, or --data FILE.csv", config::in_quotes(name),
+                                names.empty() ? "" : config::hint(name, names, "attnvp validate")));
 }
 
 }  // namespace attnvp::validate

@@ -21,17 +21,26 @@ struct Errors {
   std::optional<double> within_groups;  // correlation_within, for kinds with groups
 };
 
-double error_of(const Point& point);
-Errors errors_of(const std::vector<Point>& points);
+double error_of(const MeasuredPoint& point);
+Errors errors_of(const std::vector<MeasuredPoint>& points);
 
 // Pearson correlation; 1 if it is undefined.
 double correlation(const std::vector<double>& a, const std::vector<double>& b);
 // Mean correlation of predictions and measurements within groups of at least three points; empty without such groups.
 // It shows whether predictions follow measurements for similar rows.
-std::optional<double> correlation_within(const std::vector<std::string>& groups, const std::vector<Point>& points);
+std::optional<double> correlation_within(const std::vector<std::string>& groups,
+                                         const std::vector<MeasuredPoint>& points);
 
 // Correlation of the ranks, ties at their mean rank; 1 if it is undefined.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
+// Points of one result of the rows.
+struct PointSeries {
+  std::string name;                 // key in JSON
+  std::vector<std::uint64_t> rows;  // row of each point, counted from 1
+  std::vector<MeasuredPoint> points;
+  Errors errors;
+};
 
 struct SetResult {
   std::string kind;  // name of the file's kind
@@ -39,34 +48,40 @@ struct SetResult {
   std::string hardware;
   std::vector<std::string> columns;
   std::vector<config::CsvLine> lines;
-  std::vector<std::uint64_t> rows;  // row of each point, counted from 1: lines[0] is row 1
-  std::vector<Point> points;        // in file order
+  std::vector<std::uint64_t> rows;    // row of each point, counted from 1: lines[0] is row 1
+  std::vector<MeasuredPoint> points;  // in file order
   Errors errors;
+  std::vector<PointSeries> further;  // other results of the rows
 };
+// Share of points whose range covers the measurement; empty if none has a range.
+std::optional<double> coverage_of(const std::vector<MeasuredPoint>& points);
 
 // Predicts rows in one process per processor of the host. `progress` receives the numbers of completed and of all rows.
 // Throws config::ConfigError for unknown columns or invalid cells, and job::RunError.
 using RowProgress = std::function<void(std::size_t done, std::size_t all)>;
-SetResult validate(const std::string& path, const Options& options, const RowProgress& progress = {});
+SetResult validate(const std::string& path, const DataSetOptions& options, const RowProgress& progress = {});
 
 // File of a shipped data set: configs/validation/NAME.csv. Throws config::ConfigError.
 std::string file_of_set(const std::string& name);
 std::vector<std::string> files_of_sets();  // all of them, sorted
 
 struct Fit {
-  struct Value {
+  struct FittedValue {
     std::string key, before, after;  // as written in a machine file
   };
   std::string set, hardware;
-  std::vector<Value> values;
+  std::vector<FittedValue> values;
   Errors before, after;
   std::size_t runs = 0;  // evaluations of the whole set
 };
 
 // At most three keys, all numbers. Throws config::ConfigError.
-Fit calibrate(const std::string& path, const Options& options, const std::vector<std::string>& keys,
+Fit calibrate(const std::string& path, const DataSetOptions& options, const std::vector<std::string>& keys,
               const std::function<void(const std::string&)>& progress, const RowProgress& rows);
 std::string to_text(const Fit& fit);
+// Whether a file has kernels with counters and power, whose energies `fit_text` fits.
+bool has_power(const std::string& path);
+std::string fit_text(const std::string& path, const DataSetOptions& options);
 
 // Outputs of `attnvp validate`.
 std::string to_text(const SetResult& result);  // errors and the worst rows
@@ -74,8 +89,10 @@ std::string to_json(const SetResult& result);
 std::string to_csv(const SetResult& result);                 // one line per point
 std::string to_html(const std::vector<SetResult>& results);  // a log-log plot and all points of each set
 
-// Several sets: docs/results/validation.md, one terminal line per set, and a combined JSON document.
-std::string to_markdown(const std::vector<SetResult>& results);
+// Several sets: docs/results/validation.md with the path of its plot, the plot (all rows, a panel for each unit), one
+// terminal line per set, and a combined JSON document.
+std::string to_markdown(const std::vector<SetResult>& results, const std::string& plot);
+std::string to_svg(const std::vector<SetResult>& results);
 std::string summary(const std::vector<SetResult>& results, std::size_t line_width = text::kUnlimited);
 std::string to_json(const std::vector<SetResult>& results);
 

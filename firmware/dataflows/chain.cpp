@@ -27,7 +27,7 @@ class Chain {
     if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
     rt.check_l0(t.l0);
     for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
-      Core& core = core_[c];
+      ChainCore& core = core_[c];
       core.a = {0, 1, t.nq, emb_};
       core.b = {0, t.ring, t.nkv, emb_};
       core.e = {0, t.ring, t.nkv, value_emb_};
@@ -74,7 +74,7 @@ class Chain {
   }
 
  private:
-  struct Core {
+  struct ChainCore {
     Buffers a, b, e, c, d, c_sums, d_sums;
     uint32_t items = 0, tiles = 0;  // started
   };
@@ -88,7 +88,7 @@ class Chain {
 
   // Processes tile j of B and E for a row block.
   void tile(uint32_t core, uint32_t item, uint32_t j) {
-    Core& at = core_[core];
+    ChainCore& at = core_[core];
     const hal::Layer& l = rt_.layer();
     const uint32_t head = item / blocks_, row = item % blocks_ * t_.nq, rows = min(t_.nq, l.seq_q - row);
     const uint32_t key = j * t_.nkv, keys = min(t_.nkv, l.seq_kv - key), label = item % blocks_;
@@ -143,7 +143,7 @@ class Chain {
   GemmTiling t_;
   uint32_t emb_, value_emb_, slices_, tiles_, blocks_;
   bool kept_;
-  Core core_[kMostCores];
+  ChainCore core_[kMostCores];
   Events a_ready_, a_free_, b_ready_, b_free_, e_ready_, e_free_, b_came_, e_came_, c_ready_, c_free_, d_ready_,
       d_free_, stored_;
   uint32_t stores_ = 0;

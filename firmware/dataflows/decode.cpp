@@ -7,11 +7,11 @@ namespace attnvp::firmware {
 
 namespace {
 
-enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole, kPipelined };
+enum class DecodeDeal : std::uint8_t { kStreamed, kSplit, kWhole, kPipelined };
 
-void run(Runtime& rt, Deal deal) {
-  const DecodePlan plan = plan_decode(rt, deal != Deal::kStreamed);
-  if (rt.ok() && deal == Deal::kPipelined && plan.lag == 0) rt.refuse(7, plan.kv_ring);
+void run(Runtime& rt, DecodeDeal deal) {
+  const DecodePlan plan = plan_decode(rt, deal != DecodeDeal::kStreamed);
+  if (rt.ok() && deal == DecodeDeal::kPipelined && plan.lag == 0) rt.refuse(7, plan.kv_ring);
   if (!rt.ok()) return;
   const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv, plan.resident);
   if (!rt.ok()) return;
@@ -20,9 +20,10 @@ void run(Runtime& rt, Deal deal) {
   // The public kernels assume two thread blocks per multiprocessor, regardless of the actual number.
   const bool blocks = plan.grid == Grid::kBlocks;
   const uint32_t fill = blocks ? 2 * rt.machine().clusters * rt.cores() : slots;
-  const uint32_t splits = deal == Deal::kStreamed ? 0
-                          : deal != Deal::kSplit  ? 1
-                                                  : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
+  const uint32_t splits = deal == DecodeDeal::kStreamed ? 0
+                          : deal != DecodeDeal::kSplit
+                              ? 1
+                              : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
   StreamK work(contexts, slots, splits, blocks);
 #if ATTNVP_HETEROGENEOUS_CORES
   if (rt.is_heterogeneous()) work.deal_by_weight(rt.deal(), rt.machine().clusters, rt.cores());
@@ -31,9 +32,9 @@ void run(Runtime& rt, Deal deal) {
   if (rt.ok()) decode.run();
 }
 
-void run_lean(Runtime& rt) { run(rt, Deal::kStreamed); }
-void run_flash_decoding(Runtime& rt) { run(rt, Deal::kSplit); }
-void run_flash2(Runtime& rt) { run(rt, Deal::kWhole); }
+void run_lean(Runtime& rt) { run(rt, DecodeDeal::kStreamed); }
+void run_flash_decoding(Runtime& rt) { run(rt, DecodeDeal::kSplit); }
+void run_flash2(Runtime& rt) { run(rt, DecodeDeal::kWhole); }
 
 const Dataflow kLean = {"lean",
                         "LeanAttention: stream-K over batch, heads and context, merged by the heads' hosts",
@@ -55,7 +56,7 @@ const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context
                           hal::kScoresOnChip, kRagged | kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFlash2);
 // Softmax of a tile overlaps the matmuls of the next: at least two tiles of K and V are in flight.
-void run_flash3(Runtime& rt) { run(rt, Deal::kPipelined); }
+void run_flash3(Runtime& rt) { run(rt, DecodeDeal::kPipelined); }
 const Dataflow kFlash3 = {
     "flash3",           "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",
     run_flash3,         kDecodeParameters,

@@ -10,9 +10,9 @@ constexpr uint32_t kLoads = 0, kStores = 1;  // DMA channels
 constexpr uint32_t kBand = 8;                // row blocks processed together, so that shared operands stay in a cache
 
 // The cores of a cluster process consecutive row blocks and share operand B.
-class Gemm {
+class GemmDataflow {
  public:
-  Gemm(Runtime& rt, const GemmTiling& t, bool panels)
+  GemmDataflow(Runtime& rt, const GemmTiling& t, bool panels)
       : rt_(rt),
         t_(t),
         cores_(rt.cores()),
@@ -120,7 +120,7 @@ class Gemm {
 void multiply(Runtime& rt, bool panels) {
   const auto tiling = rt.parameters<GemmTiling>();
   if (!rt.ok()) return;
-  Gemm gemm(rt, tiling, panels);
+  GemmDataflow gemm(rt, tiling, panels);
   launch(rt);
   if (rt.ok()) gemm.run();
 }

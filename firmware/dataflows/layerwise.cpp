@@ -18,12 +18,12 @@ const DataflowOption kOptions[] = {
 void by_rows(Runtime& rt, const ScoreTiling& tiling, bool forwarded) {
   const ScoreBlocks scores{3, true, forwarded};  // one being loaded, one in use, one being stored
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, scores);
+  AttentionSteps attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();
   check_space_of_v(rt, work, tiling);
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
-    Loads loads(rt, work, attention, &Attention::load_q, &k, nullptr, {0, true, tiling.row_buffers});
+    Loads loads(rt, work, attention, &AttentionSteps::load_q, &k, nullptr, {0, true, tiling.row_buffers});
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
       loads.need_for_c();
       attention.produce_c(k, i, loads);

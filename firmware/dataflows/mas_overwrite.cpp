@@ -21,7 +21,7 @@ constexpr uint32_t kMaxStrips = 64;  // per row block
 constexpr uint32_t kAll = 0xFFFF'FFFF;
 
 // K or V of the current head.
-struct Tensor {
+struct ResidentTensor {
   uint64_t dram = 0;
   uint64_t l1 = 0;  // 0: not in L1
   L1Region region = L1Region::kK;
@@ -51,7 +51,7 @@ class Guarded {
  private:
   // Eviction in a round: tensors, and the number of strips after which every MAC engine stops.
   struct GiveWay {
-    Tensor* tensor[2] = {};
+    ResidentTensor* tensor[2] = {};
     uint32_t matmuls = kAll;
     bool any() const { return tensor[0] != nullptr; }
   };
@@ -62,7 +62,7 @@ class Guarded {
   uint64_t strip_bytes() const { return uint64_t{strip_rows_} * seq_kv_ * kHalfBytes; }
   uint64_t must(uint64_t address);
   void begin(const Work::Round& c, const Work::Round& p, const Work::Round& o);
-  void load(Tensor& tensor);
+  void load(ResidentTensor& tensor);
   GiveWay place_p();
   uint32_t matmuls_by_then() const;
   void compute_p(uint32_t core, const GiveWay& given);
@@ -71,7 +71,7 @@ class Guarded {
   Command next_matmul(const CoreState& s, uint32_t n) const;
   void stop(uint32_t core, const GiveWay& given);
   bool k_gives_way(uint32_t matmuls) const;
-  void take(Tensor& tensor, uint32_t core, Command& command);
+  void take(ResidentTensor& tensor, uint32_t core, Command& command);
   void restore(const GiveWay& given, const Work::Round& c, const Work::Round& p);
   void end();
 
@@ -85,7 +85,7 @@ class Guarded {
   uint32_t strip_rows_, emb_, seq_kv_;
   StripPool strips_;
   uint32_t generation_ = 0;  // of the row blocks whose C is computed
-  Tensor k_, v_;
+  ResidentTensor k_, v_;
   Events start_;  // start of a round: all MAC engines, all VEC engines and the loads
   Events q_ready_, gave_, p_done_, o_ready_, o_free_, stored_;
   uint32_t stores_ = 0;
@@ -144,7 +144,7 @@ uint64_t Guarded::must(uint64_t address) {
 }
 
 // Loads the tensor of its head into free space and signals every core.
-void Guarded::load(Tensor& tensor) {
+void Guarded::load(ResidentTensor& tensor) {
   const uint32_t stride = tensor.emb * rt_.bytes();
   if (tensor.l1 == 0) tensor.l1 = must(arena_.allocate(strips_.slot_bytes(), tensor.region));
   const Matrix from{tensor.dram + uint64_t{tensor.head} * seq_kv_ * stride, seq_kv_, tensor.emb, stride, rt_.type()};
@@ -153,7 +153,7 @@ void Guarded::load(Tensor& tensor) {
   for (uint32_t n = 0; n < rt_.cores(); ++n) tensor.fresh[n] = true;
 }
 
-void Guarded::take(Tensor& tensor, uint32_t core, Command& command) {
+void Guarded::take(ResidentTensor& tensor, uint32_t core, Command& command) {
   if (tensor.fresh[core]) command.after(tensor.ready.of(core));
   tensor.fresh[core] = false;
 }
@@ -218,7 +218,7 @@ Guarded::GiveWay Guarded::place_p() {
           for (uint32_t k = 0; k < rt_.cores(); ++k) core_[k].own = min(core_[k].own, j + (k < n ? 1 : 0));
           given.matmuls = matmuls_by_then();
         }
-        Tensor& victim = k_gives_way(given.matmuls) == (victims == 0) ? k_ : v_;
+        ResidentTensor& victim = k_gives_way(given.matmuls) == (victims == 0) ? k_ : v_;
         ++victims;
         if (victim.l1 == 0) continue;
         arena_.free(victim.l1);
@@ -307,7 +307,7 @@ void Guarded::multiply(uint32_t core, uint32_t from, uint32_t to) {
 // Evicted space may be written after all MAC engines have signalled.
 void Guarded::stop(uint32_t core, const GiveWay& given) {
   Command stopped = fence().then(gave_);
-  for (Tensor* tensor : given.tensor) {
+  for (ResidentTensor* tensor : given.tensor) {
     if (tensor != nullptr) take(*tensor, core, stopped);
   }
   rt_.mac(core, stopped);
@@ -316,7 +316,7 @@ void Guarded::stop(uint32_t core, const GiveWay& given) {
 // P_i is complete and C_i's strips are free: reloads the evicted tensor, unless another head's is loaded next.
 void Guarded::restore(const GiveWay& given, const Work::Round& c, const Work::Round& p) {
   if (given.any()) rt_.dma(kLoadChannel, fence().after(p_done_, rt_.cores()));
-  for (Tensor* tensor : given.tensor) {
+  for (ResidentTensor* tensor : given.tensor) {
     if (tensor == nullptr) continue;
     tensor->l1 = 0;  // P occupies its rows
     const Work::Round next = tensor == &v_ ? p : work_.after(c);

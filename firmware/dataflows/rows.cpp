@@ -10,9 +10,17 @@ namespace {
 constexpr uint32_t kLoads = 0, kStores = 1;  // DMA channels
 constexpr uint32_t kRing = 3;
 
+const char* const kReads[] = {"once", "chained", nullptr};
+const DataflowOption kRowsOptions[] = {
+    kStepKernelsOption,
+    {"reads", kReads,
+     "chained: a norm of a sum loads the stored sum again, a rotary embedding its positions before its factors"},
+    {nullptr, nullptr, nullptr}};
+enum : uint32_t { kReadsOption = 1 };
+
 struct RowsTiling {
   uint32_t nq, nkv;
-  enum Index : uint32_t { kNkv = 1 };
+  enum : uint32_t { kNkv = 1 };
 };
 const Parameter* const kRowsParameters[] = {&parameter::kNq, &parameter::kNkv, nullptr};
 
@@ -24,6 +32,7 @@ struct RowJob {
   uint32_t columns = 0;    // per block; the second operand has the same number, or all of its columns
   Matrix vectors[2];       // gamma and beta; 0 columns if unused
   Matrix sum;              // of input and second operand, which the operation is of; 0 columns if unused
+  bool chained = false;    // option `reads`
 };
 
 class Rows {
@@ -48,6 +57,11 @@ class Rows {
       summed_ = rt.events(cores_);
       sum_ready_ = rt.events(cores_);
       sum_stored_ = rt.events(cores_);
+    }
+    if (reloads()) reloaded_ = rt.events(cores_);
+    if (has_positions()) {
+      positions_ = rt.allocate(cores_ * kPositionBytes);
+      positions_ready_ = rt.events(cores_);
     }
     if (has_vectors()) vectors_ready_ = rt.events(cores_);
   }
@@ -75,6 +89,8 @@ class Rows {
  private:
   bool has_vectors() const { return s_.vectors[0].columns > 0; }
   bool has_sum() const { return s_.sum.columns > 0; }
+  bool reloads() const { return s_.chained && has_sum(); }
+  bool has_positions() const { return s_.chained && s_.opcode == hal::Opcode::kRotate; }
 
   // Loaded once for all busy cores of the cluster.
   void load_vectors(uint32_t busy) {
@@ -92,13 +108,19 @@ class Rows {
     dispatch(rt_, hal::kBlock);
     load(core, i, part(s_.in, row, rows, column, columns), here);
     const Matrix second = second_.of(slot, rows, min(columns, s_.second.columns));
+    if (s_.opcode == hal::Opcode::kCopy) {
+      Command store = copy(here, part(s_.out, row, rows, column, columns)).deferrable();
+      rt_.dma(kStores, store.after(ready_.of(core)).then(free_.of(core)).then(stored_).label(0, i));
+      return;
+    }
     const Matrix& result = has_sum() ? second : here;
     Command command(s_.opcode, rows);
     command.operand(0, here).operand(1, result);
     for (uint32_t w = 0; w < 2; ++w)
       command.words()[offsetof(Descriptor, tail) / sizeof(Command::Word) + w] = s_.tail[w];
     if (loads_ > 1) {
-      load(core, i, part(s_.second, row, rows, column, second.columns), second);
+      if (has_positions()) load_positions(core, i, row);
+      load(core, i, part(s_.second, row, rows, column, second.columns), second, has_positions());
       if (!has_sum()) command.operand(2, second);
     }
     if (has_sum()) add(core, i, here, second, row);
@@ -106,25 +128,43 @@ class Rows {
       if (kept_[v].columns > 0) command.operand(static_cast<int>(2 + v), kept_[v]);
     }
     if (has_vectors() && n == 0) command.after(vectors_ready_.of(core), kept_[1].columns > 0 ? 2 : 1);
-    has_sum() ? command.after(summed_.of(core)) : command.after(ready_.of(core), loads_);
+    if (reloads()) {
+      command.after(reloaded_.of(core));
+    } else if (has_sum()) {
+      command.after(summed_.of(core));
+    } else {
+      command.after(ready_.of(core), loads_);
+    }
     rt_.vec(core, command.then(done_.of(core)).label(0, i));
     Command store = copy(result, part(s_.out, row, rows, column, columns));
-    if (has_sum()) store.after(sum_stored_.of(core));
+    if (has_sum() && !reloads()) store.after(sum_stored_.of(core));
     if (s_.opcode != hal::Opcode::kSoftmax) store.deferrable();  // loads are more urgent
     rt_.dma(kStores, store.after(done_.of(core)).then(free_.of(core), loads_).then(stored_).label(0, i));
   }
 
-  // Adds the second operand to the rows and stores the sums.
+  // Adds the second operand to the rows, stores the sums and, for reads=chained, loads them again.
   void add(uint32_t core, uint32_t i, const Matrix& rows, const Matrix& second, uint32_t first) {
     Command sum(hal::Opcode::kAdd, rows.rows);
     sum.operand(0, rows).operand(1, rows).operand(2, second);
-    rt_.vec(core, sum.after(ready_.of(core), loads_).then(summed_.of(core)).then(sum_ready_.of(core)).label(0, i));
+    if (!reloads()) sum.then(summed_.of(core));
+    rt_.vec(core, sum.after(ready_.of(core), loads_).then(sum_ready_.of(core)).label(0, i));
     Command store = copy(rows, rows_of(s_.sum, first, rows.rows));
     rt_.dma(kStores, store.after(sum_ready_.of(core)).then(sum_stored_.of(core)).then(stored_).label(0, i));
+    if (!reloads()) return;
+    Command again = copy(rows_of(s_.sum, first, rows.rows), rows);
+    rt_.dma(kStores, again.after(sum_stored_.of(core)).then(reloaded_.of(core)).label(0, i));
   }
 
-  void load(uint32_t core, uint32_t i, const Matrix& from, const Matrix& to) {
-    rt_.dma(kLoads, copy(from, to).after(free_.of(core)).then(ready_.of(core)).label(0, i));
+  void load(uint32_t core, uint32_t i, const Matrix& from, const Matrix& to, bool after_positions = false) {
+    Command command = copy(from, to).after(free_.of(core)).then(ready_.of(core));
+    if (after_positions) command.after(positions_ready_.of(core));
+    rt_.dma(kLoads, command.label(0, i));
+  }
+  // A layer has no tensor of positions: the first bytes of the rows take their place.
+  void load_positions(uint32_t core, uint32_t i, uint32_t row) {
+    const Matrix from = part(s_.in, row, 1, 0, kPositionBytes / kHalfBytes);
+    const Matrix to = {positions_ + core * kPositionBytes, 1, from.columns, kPositionBytes};
+    rt_.dma(kLoads, copy(from, to).then(positions_ready_.of(core)).label(0, i));
   }
   static Matrix part(const Matrix& m, uint32_t row, uint32_t rows, uint32_t column, uint32_t columns) {
     return columns_of(rows_of(m, row, rows), column, columns);
@@ -135,7 +175,9 @@ class Rows {
   uint32_t nq_, loads_, cores_;
   Buffers block_, second_;
   Matrix kept_[2];
-  Events ready_, done_, free_, stored_, vectors_ready_, summed_, sum_ready_, sum_stored_;
+  static constexpr uint32_t kPositionBytes = 8;
+  uint64_t positions_ = 0;
+  Events ready_, done_, free_, stored_, vectors_ready_, summed_, sum_ready_, sum_stored_, reloaded_, positions_ready_;
 };
 
 Matrix in_dram(uint64_t address, uint32_t rows, uint32_t columns) {
@@ -167,6 +209,7 @@ void run_step(Runtime& rt) {
   s.in = in_dram(l.q, l.seq_q, l.seq_kv);
   s.out = in_dram(l.p, l.seq_q, l.seq_kv);
   s.columns = tiling.nkv;
+  s.chained = rt.job().option[kReadsOption] == 1;
   bool whole = false;
   switch (what.opcode) {
     case hal::Opcode::kNorm:
@@ -181,6 +224,8 @@ void run_step(Runtime& rt) {
       break;
     case hal::Opcode::kAdd:
       s.second = in_dram(l.k, l.seq_q, l.seq_kv);
+      break;
+    case hal::Opcode::kCopy:
       break;
     case hal::Opcode::kActivate:
       s.tail[0] = static_cast<uint32_t>(what.function);
@@ -205,9 +250,9 @@ const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM
                            kStepOptions,      nullptr,
                            hal::kScoresCAndP, kOneStep};
 ATTNVP_DATAFLOW(kSoftmax);
-const Dataflow kSteps = {"rows",        "one norm, sum, activation or rotary embedding by itself, in DRAM",
+const Dataflow kSteps = {"rows",        "one norm, sum, activation, copy or rotary embedding by itself, in DRAM",
                          run_step,      kRowsParameters,
-                         kStepOptions,  nullptr,
+                         kRowsOptions,  nullptr,
                          hal::kScoresP, kOneStep | kRowStep};
 ATTNVP_DATAFLOW(kSteps);
 

@@ -51,10 +51,10 @@ void run(Runtime& rt) {
   if (!rt.ok()) return;
 
   const Work work(rt, tiling, lanes.count);
-  Attention attention(rt, work, tiling, {4, true}, lanes);  // one block per stage, and one in transfer
+  AttentionSteps attention(rt, work, tiling, {4, true}, lanes);  // one block per stage, and one in transfer
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
+  Loads loads(rt, work, attention, &AttentionSteps::load_q, &k, &v, {2, true, tiling.row_buffers});
   const Pipeline pipeline(rt, work);
 
   Work::Round next = work.first(), i, i_1, i_2;

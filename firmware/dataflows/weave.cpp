@@ -11,7 +11,7 @@ namespace attnvp::firmware {
 
 namespace {
 
-enum Walk : uint32_t { kRows = 1, kPairs, kTurns, kTiles, kArray, kAlone, kShares };
+enum WeaveVariant : uint32_t { kRows = 1, kPairs, kTurns, kTiles, kArray, kAlone, kShares };
 
 constexpr NamedValue kWalks[] = {
     {"rows", "row blocks with all of their scores in L1: MAC and VEC as two streams, never drained", 0, "mas"},

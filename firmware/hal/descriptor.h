@@ -235,53 +235,53 @@ constexpr const OperandInfo* operand_info(const Descriptor& d, int i) {
   }
   return other;
 }
-constexpr std::uint32_t value_of(Extent extent, const Descriptor& d, int i) {
+constexpr std::uint32_t value_of(OperandExtent extent, const Descriptor& d, int i) {
   const Product p = is_product(d) ? product_of(d) : Product{d.rows, d.operand[0].columns, 0};
   switch (extent) {
-    case Extent::kOwn:
+    case OperandExtent::kOwn:
       return d.operand[i].columns;
-    case Extent::kRows:
+    case OperandExtent::kRows:
       return d.rows;
-    case Extent::kOne:
+    case OperandExtent::kOne:
       return 1;
-    case Extent::kTwo:
+    case OperandExtent::kTwo:
       return 2;
-    case Extent::kScales:
+    case OperandExtent::kScales:
       return (d.flags & kTwoScales) != 0 ? 2 : 1;
-    case Extent::kLength:
+    case OperandExtent::kLength:
       return d.operand[0].columns;
-    case Extent::kWidth:
+    case OperandExtent::kWidth:
       return p.n;
-    case Extent::kWidthAndSum:
+    case OperandExtent::kWidthAndSum:
       return p.n + 1;
-    case Extent::kSums:
+    case OperandExtent::kSums:
       return p.n + ((d.flags & kNormalised) != 0 ? 1 : 0);
-    case Extent::kResult:
+    case OperandExtent::kResult:
       return p.n + ((d.flags & kNormalised) != 0 && is_partial(d) ? 1 : 0);
-    case Extent::kFactorRows:
+    case OperandExtent::kFactorRows:
       return is_transposed(d) ? p.n : p.k;
-    case Extent::kFactorColumns:
+    case OperandExtent::kFactorColumns:
       return is_transposed(d) ? p.k : p.n;
   }
   return 0;
 }
-constexpr bool takes(const Descriptor& d, Elements elements, ElementType type) {
+constexpr bool takes(const Descriptor& d, ElementRule elements, ElementType type) {
   switch (elements) {
-    case Elements::kAny:
+    case ElementRule::kAny:
       return true;
-    case Elements::kFp16:
+    case ElementRule::kFp16:
       return type == ElementType::kFp16;
-    case Elements::kFp32:
+    case ElementRule::kFp32:
       return type == ElementType::kFp32;
-    case Elements::kTensor:
+    case ElementRule::kTensor:
       return info_of(type).is_tensor;
-    case Elements::kAsFirst:
+    case ElementRule::kAsFirst:
       return type == d.type[0];
-    case Elements::kRounded:
+    case ElementRule::kRounded:
       return info_of(type).is_rounded_to;
-    case Elements::kSums:
+    case ElementRule::kSums:
       return type == sum_type(d);
-    case Elements::kResult:
+    case ElementRule::kResult:
       return info_of(type).is_rounded_to || type == ElementType::kFp32 || type == sum_type(d);
   }
   return false;

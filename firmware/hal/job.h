@@ -111,7 +111,7 @@ constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
 static_assert(kResultAddress + 1024 * kResultStride <= kJobAddress + 0x3'0000, "results of 1024 clusters fit");
 // For dataflows that distribute tiles of contexts over workers.
-struct Scratch {  // DRAM space for partial results, behind the tensors
+struct ScratchSpace {  // DRAM space for partial results, behind the tensors
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
@@ -169,8 +169,8 @@ struct Stage {
 };
 constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
 // Operation on rows of seq_kv numbers between Layer::q (source) and Layer::p (result). Layer::k holds gamma (and
-// Layer::v beta) for kNorm, the other rows for kAdd, and rows of `emb` cosines and sines for kRotate. A norm with
-// residual reads a second tensor behind the source, and writes the sum of both behind the result.
+// Layer::v beta) for kNorm, the other rows for kAdd, rows of `emb` cosines and sines for kRotate, and nothing for
+// kCopy. A norm with residual reads a second tensor behind the source, and writes the sum of both behind the result.
 struct RowStep {
   Opcode opcode;
   Activation function;    // kActivate only

@@ -82,10 +82,10 @@ inline constexpr FlagInfo kFlags[] = {
     {kForwarded, "forwarded", Unit::kAny, "the result, or what is taken, bypasses L1, where only its address is"},
 };
 
-enum class Role : std::uint8_t { kRead, kWritten, kAccumulated };
+enum class OperandRole : std::uint8_t { kRead, kWritten, kAccumulated };
 
 // Rows or columns of an operand as a function of descriptor fields. A product is m x n results over a depth of k.
-enum class Extent : std::uint8_t {
+enum class OperandExtent : std::uint8_t {
   kOwn,   // the operand's own columns
   kRows,  // Descriptor::rows, which is m
   kOne,
@@ -101,7 +101,7 @@ enum class Extent : std::uint8_t {
 };
 
 // Allowed element types of an operand (element_types.h).
-enum class Elements : std::uint8_t {
+enum class ElementRule : std::uint8_t {
   kAny,
   kFp16,
   kFp32,
@@ -127,9 +127,9 @@ enum class When : std::uint8_t {
 struct OperandInfo {
   const char* name = nullptr;
   std::uint8_t index = 0;  // position in the descriptor
-  Role role = Role::kRead;
-  Extent rows = Extent::kRows, columns = Extent::kOwn;
-  Elements elements = Elements::kAny;
+  OperandRole role = OperandRole::kRead;
+  OperandExtent rows = OperandExtent::kRows, columns = OperandExtent::kOwn;
+  ElementRule elements = ElementRule::kAny;
   When when = When::kAlways;
   bool is_replaceable = false;  // the result may overwrite it: same address and stride
   bool is_running = false;      // maxima and sums that the VEC engine passes from command to command
@@ -186,19 +186,19 @@ struct OperationInfo {
 
 namespace rows {
 
-using E = Extent;
-using T = Elements;
+using E = OperandExtent;
+using T = ElementRule;
 using V = Variants;
 constexpr std::uint16_t kOfScores = kSloped | kBucketed | kCapped;
 
 constexpr OperandInfo in(const char* name, std::uint8_t index, E rows, E columns, T elements) {
-  return {name, index, Role::kRead, rows, columns, elements};
+  return {name, index, OperandRole::kRead, rows, columns, elements};
 }
 constexpr OperandInfo out(const char* name, std::uint8_t index, E rows, E columns, T elements) {
-  return {name, index, Role::kWritten, rows, columns, elements};
+  return {name, index, OperandRole::kWritten, rows, columns, elements};
 }
 constexpr OperandInfo inout(const char* name, std::uint8_t index, E rows, E columns, T elements) {
-  return {name, index, Role::kAccumulated, rows, columns, elements};
+  return {name, index, OperandRole::kAccumulated, rows, columns, elements};
 }
 // Operands of layer operations.
 inline constexpr OperandInfo kX = in("X", 0, E::kRows, E::kOwn, T::kFp16).replaceable();
@@ -396,7 +396,7 @@ constexpr Family family_of(Opcode opcode) {
 constexpr bool is_elementwise(const OperationInfo& info) {
   if (info.family != Family::kLayer || info.tail != nullptr) return false;
   for (const OperandInfo& o : info.operands) {
-    if (o.name != nullptr && o.index > 0 && o.columns != Extent::kLength) return false;
+    if (o.name != nullptr && o.index > 0 && o.columns != OperandExtent::kLength) return false;
   }
   return true;
 }

@@ -30,9 +30,9 @@ std::uint32_t seen(std::uint64_t address) {
 inline void fence() { asm volatile("fence iorw, iorw" ::: "memory"); }
 
 // Scope of guarded accesses; end() returns true if all of them succeeded.
-class Guarded {
+class GuardedScope {
  public:
-  Guarded() { riscv::guard = riscv::Guard::kArmed; }
+  GuardedScope() { riscv::guard = riscv::Guard::kArmed; }
   bool end() {
     fence();
     const bool ok = riscv::guard == riscv::Guard::kArmed;
@@ -47,7 +47,7 @@ class Guarded {
 bool read(Cpu& /*cpu*/, std::uint64_t address, void* data, std::size_t bytes) {
   std::uint32_t at = seen(address);
   auto* to = static_cast<std::uint32_t*>(data);
-  Guarded guarded;
+  GuardedScope guarded;
   if (bytes <= 8) {
     to[0] = word(at);
     if (bytes == 8) to[1] = word(at + 4);
@@ -67,7 +67,7 @@ bool read(Cpu& /*cpu*/, std::uint64_t address, void* data, std::size_t bytes) {
 bool write(Cpu& /*cpu*/, std::uint64_t address, const void* data, std::size_t bytes) {
   const std::uint32_t at = seen(address);
   const auto* from = static_cast<const std::uint32_t*>(data);
-  Guarded guarded;
+  GuardedScope guarded;
   if (bytes <= 8) {
     word(at) = from[0];
     if (bytes == 8) word(at + 4) = from[1];
@@ -84,7 +84,7 @@ bool write(Cpu& /*cpu*/, std::uint64_t address, const void* data, std::size_t by
 }
 
 bool write_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t value) {
-  Guarded guarded;
+  GuardedScope guarded;
   word(address) = value;
   return guarded.end();
 }
@@ -113,7 +113,7 @@ bool push(Cpu& /*cpu*/, std::uint64_t queue, const Descriptor& descriptor) {
 }
 
 bool play(Cpu& /*cpu*/, const CommandList& list) {
-  Guarded guarded;
+  GuardedScope guarded;
   word(kHartDevices + kHartList) = static_cast<std::uint32_t>(list.address);
   word(kHartDevices + kHartList + 4) = static_cast<std::uint32_t>(list.address >> 32);
   word(kHartDevices + kHartPlay) = list.bytes;

@@ -4,7 +4,7 @@
 
 namespace {
 
-using Word = std::uint32_t __attribute__((may_alias));
+using AliasedWord = std::uint32_t __attribute__((may_alias));
 
 bool aligned(const void* a) { return (reinterpret_cast<std::uintptr_t>(a) & 3) == 0; }
 
@@ -15,11 +15,11 @@ extern "C" void* memset(void* to, int value, std::size_t bytes) {
   const std::uint32_t word = 0x0101'0101U * static_cast<unsigned char>(value);
   for (; bytes > 0 && !aligned(p); --bytes) *p++ = static_cast<unsigned char>(value);
   for (; bytes >= 32; bytes -= 32, p += 32) {
-    auto* w = reinterpret_cast<Word*>(p);
+    auto* w = reinterpret_cast<AliasedWord*>(p);
     w[0] = word, w[1] = word, w[2] = word, w[3] = word;
     w[4] = word, w[5] = word, w[6] = word, w[7] = word;
   }
-  for (; bytes >= 4; bytes -= 4, p += 4) *reinterpret_cast<Word*>(p) = word;
+  for (; bytes >= 4; bytes -= 4, p += 4) *reinterpret_cast<AliasedWord*>(p) = word;
   for (; bytes > 0; --bytes) *p++ = static_cast<unsigned char>(value);
   return to;
 }
@@ -29,12 +29,13 @@ extern "C" void* memcpy(void* __restrict to, const void* __restrict from, std::s
   const auto* q = static_cast<const unsigned char*>(from);
   if (aligned(p) && aligned(q)) {
     for (; bytes >= 32; bytes -= 32, p += 32, q += 32) {
-      auto* w = reinterpret_cast<Word*>(p);
-      const auto* v = reinterpret_cast<const Word*>(q);
-      const Word a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
+      auto* w = reinterpret_cast<AliasedWord*>(p);
+      const auto* v = reinterpret_cast<const AliasedWord*>(q);
+      const AliasedWord a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
       w[0] = a, w[1] = b, w[2] = c, w[3] = d, w[4] = e, w[5] = f, w[6] = g, w[7] = h;
     }
-    for (; bytes >= 4; bytes -= 4, p += 4, q += 4) *reinterpret_cast<Word*>(p) = *reinterpret_cast<const Word*>(q);
+    for (; bytes >= 4; bytes -= 4, p += 4, q += 4)
+      *reinterpret_cast<AliasedWord*>(p) = *reinterpret_cast<const AliasedWord*>(q);
   }
   for (; bytes > 0; --bytes) *p++ = *q++;
   return to;

@@ -14,7 +14,7 @@ uint64_t Runtime::addend_bytes(uint32_t lanes, uint32_t rows, uint32_t keys) con
   return added() ? lanes * kSlots * slot_bytes(rows, keys) : 0;
 }
 
-void Runtime::hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels) {
+void Runtime::hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const LoadChannels& channels) {
   if (!added()) return;
   if (lanes > kMostLanes) return fail(Status::kBadJob);
   addends_.l1 = l1;

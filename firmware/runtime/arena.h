@@ -16,12 +16,12 @@ class Arena {
 
  private:
   static constexpr uint32_t kMaxBlocks = 1024;
-  struct Block {
+  struct ArenaBlock {
     uint64_t offset, bytes;
     L1Region region;
   };
   Runtime& rt_;
-  Block blocks_[kMaxBlocks];  // allocated blocks, sorted by offset
+  ArenaBlock blocks_[kMaxBlocks];  // allocated blocks, sorted by offset
   uint32_t count_ = 0;
   uint64_t used_ = 0;
 };

@@ -29,20 +29,20 @@ void Deal::first(uint64_t units, uint64_t* of_core) const {
   }
 }
 
-void Deal::split(uint64_t from, uint32_t units, uint32_t room, uint32_t* begin) const {
+void Deal::split(uint64_t from, uint32_t units, uint32_t capacity, uint32_t* begin) const {
   uint64_t before[hal::kMostCores], behind[hal::kMostCores];
   first(from, before);
   first(from + units, behind);
   uint32_t left = units;
   for (uint32_t k = 0; k < count_; ++k) {
     const auto wanted = static_cast<uint32_t>(behind[k] - before[k]);
-    begin[k] = wanted < room ? wanted : room;
+    begin[k] = wanted < capacity ? wanted : capacity;
     left -= begin[k];
   }
   while (left > 0) {  // units without space go to the core that would finish first
     uint32_t next = count_;
     for (uint32_t k = 0; k < count_; ++k) {
-      if (begin[k] == room) continue;
+      if (begin[k] == capacity) continue;
       if (next == count_ || (begin[k] + 1) * weight(next) < (begin[next] + 1) * weight(k)) next = k;
     }
     if (next == count_) break;
@@ -58,8 +58,8 @@ void Deal::split(uint64_t from, uint32_t units, uint32_t room, uint32_t* begin) 
   begin[count_] = at;
 }
 
-uint32_t Deal::full_window(uint32_t room) const {
-  const auto units = static_cast<uint32_t>((uint64_t{room} * all_weights_ + most_weight_ / 2) / most_weight_);
+uint32_t Deal::full_window(uint32_t capacity) const {
+  const auto units = static_cast<uint32_t>((uint64_t{capacity} * all_weights_ + most_weight_ / 2) / most_weight_);
   return units > 0 ? units : 1;
 }
 

@@ -33,11 +33,11 @@ class Deal {
   uint32_t most_rows() const { return cores_.most_rows; }
   uint32_t least_columns() const { return cores_.least_columns; }
 
-  // Core k gets the units [begin[k], begin[k + 1]) of the window, at most `room`. The window has at most `room` units
-  // per core.
-  void split(uint64_t from, uint32_t units, uint32_t room, uint32_t* begin) const;
+  // Core k gets the units [begin[k], begin[k + 1]) of the window, at most `capacity`. The window has at most `capacity`
+  // units per core.
+  void split(uint64_t from, uint32_t units, uint32_t capacity, uint32_t* begin) const;
   // Largest window in which the fastest core receives its full share.
-  uint32_t full_window(uint32_t room) const;
+  uint32_t full_window(uint32_t capacity) const;
 
  private:
   void first(uint64_t units, uint64_t* of_core) const;  // units per core among the first `units`

@@ -10,11 +10,7 @@ const Parameter kStreamRing = {"kv",     "tiles in L1 of what streams by", Exten
 }  // namespace
 }  // namespace parameter
 
-namespace {
-const char* const kKernels[] = {"0", "1", "2", "3", nullptr};
-}  // namespace
-const DataflowOption kStepOptions[] = {{"kernels", kKernels, "kernels that are launched besides"},
-                                       {nullptr, nullptr, nullptr}};
+const DataflowOption kStepOptions[] = {kStepKernelsOption, {nullptr, nullptr, nullptr}};
 
 void launch(Runtime& rt) {
   for (uint32_t i = 0; rt.ok() && !rt.dry() && i < rt.job().option[0]; ++i) dispatch(rt, hal::kKernel);

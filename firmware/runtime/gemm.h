@@ -16,7 +16,9 @@ struct GemmTiling {
 extern const Parameter* const kGemmParameters[];
 
 // Options of single steps, and the dispatch calls to the machine (hal/dispatch.h).
-extern const DataflowOption kStepOptions[];
+inline constexpr const char* kStepKernels[] = {"0", "1", "2", "3", nullptr};
+inline constexpr DataflowOption kStepKernelsOption = {"kernels", kStepKernels, "kernels that are launched besides"};
+extern const DataflowOption kStepOptions[];  // that one only
 inline void dispatch(Runtime& rt, uint32_t what) { rt.write(hal::kDispatchAddress, &what, sizeof what); }
 void launch(Runtime& rt);               // additional kernel launches
 void check_step_channels(Runtime& rt);  // loads and stores need one channel each

@@ -51,8 +51,8 @@ void Loads::next_iteration() {
   begin_step();
 }
 
-Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
-             const Order& order)
+Loads::Loads(Runtime& rt, const Work& work, AttentionSteps& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
+             const LoadOrder& order)
     : rt_(rt),
       work_(work),
       attention_(attention),

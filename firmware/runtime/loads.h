@@ -9,15 +9,15 @@ namespace attnvp::firmware {
 
 class Loads {
  public:
-  using LoadRows = void (Attention::*)(const Work::Round&);
-  struct Order {
+  using LoadRows = void (AttentionSteps::*)(const Work::Round&);
+  struct LoadOrder {
     uint32_t v_lag = 0;        // rounds between C and O in the dataflow, 0 to kMaxLag
     bool ahead = true;         // false: a load is issued only when it is needed
     uint32_t row_buffers = 1;  // per core, of the loaded rows
   };
   // `k` or `v` is nullptr if not needed.
-  Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
-        const Order& order);
+  Loads(Runtime& rt, const Work& work, AttentionSteps& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
+        const LoadOrder& order);
 
   // Ensures that the loads for the next C (O) in the dataflow's order are in the queue. For C, need_for_c covers the
   // first command and rest_for_c the others.
@@ -59,11 +59,11 @@ class Loads {
 
   Runtime& rt_;
   const Work& work_;
-  Attention& attention_;
+  AttentionSteps& attention_;
   LoadRows rows_;
   KvBuffer* k_;
   KvBuffer* v_;
-  Order order_;
+  LoadOrder order_;
   const Step* steps_;
   uint32_t k_position_, v_position_;  // position of kK and kV in the steps
   bool streamed_, done_;

@@ -164,7 +164,7 @@ void Runtime::give(Events events, uint32_t tokens) {
 }
 
 void Runtime::give_at_first(Events events, uint32_t tokens) {
-  if (trial_ || !ok()) return;
+  if (is_dry_run_ || !ok()) return;
   if (given_count_ < kMostGiven) given_[given_count_] = {events, tokens};
   ++given_count_;
   give(events, tokens);
@@ -196,9 +196,9 @@ void Runtime::run(const Dataflow& dataflow) {
   for (uint32_t cores = cores_ - 1; cores > 0 && lacks_l1(); --cores) {
     const uint64_t need = detail_[0];
     begin_again(cores, first_event);
-    trial_ = true;
+    is_dry_run_ = true;
     dataflow.run(*this);
-    trial_ = false;
+    is_dry_run_ = false;
     if (ok()) {
       begin_again(cores, first_event);
       return dataflow.run(*this);
@@ -217,13 +217,13 @@ void Runtime::wait(Events events, uint32_t tokens) {
 }
 
 void Runtime::free_to(uint64_t mark) {
-  if (ok() && !trial_) begun_ = true;
+  if (ok() && !is_dry_run_) begun_ = true;
   l1_used_ = mark;
   note_allocated(l1_used_, L1Region::kOther);
 }
 
 uint64_t Runtime::scratch(uint64_t bytes) {
-  hal::Scratch scratch{};
+  hal::ScratchSpace scratch{};
   read(hal::kScratchAddress, &scratch, sizeof scratch);
   if (bytes > scratch.bytes) fail(Status::kDramTooSmall, bytes, scratch.bytes);
   return scratch.address;

@@ -79,16 +79,16 @@ class Runtime {
   }
   // Addends (addends.cpp): every lane has L1 space for two commands of at most `rows` x `keys`. The lanes' channels
   // load them in turn; on those channels no load waits for one issued later.
-  struct Channels {
+  struct LoadChannels {
     uint32_t first, count;
   };
-  Channels own_channel() const { return {max<uint32_t>(job_.machine.dma_channels, 2) - 1, 1}; }
+  LoadChannels own_channel() const { return {max<uint32_t>(job_.machine.dma_channels, 2) - 1, 1}; }
   uint64_t addend_bytes(uint32_t lanes, uint32_t rows, uint32_t keys) const;
-  void expect_scores(uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels) {
+  void expect_scores(uint32_t lanes, uint32_t rows, uint32_t keys, const LoadChannels& channels) {
     if (added())
       hold_addends(allocate(addend_bytes(lanes, rows, keys), L1Region::kScores), lanes, rows, keys, channels);
   }
-  void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels);
+  void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const LoadChannels& channels);
   Command& place_values(Command& command, const ScorePosition& at);
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return cores_; }  // cores in use: all, unless L1 does not hold the buffers of all cores
@@ -101,9 +101,9 @@ class Runtime {
   static Deal deal() { return {}; }
 #endif
   bool ok() const { return status_ == Status::kDone; }
-  bool sketch() const { return sketch_; }                                  // during need_of
-  bool plain() const { return (job_.flags & hal::kPlain) != 0; }           // no softmax
-  bool dry() const { return trial_ || (job_.flags & hal::kDryRun) != 0; }  // no work is distributed
+  bool sketch() const { return sketch_; }                                       // during need_of
+  bool plain() const { return (job_.flags & hal::kPlain) != 0; }                // no softmax
+  bool dry() const { return is_dry_run_ || (job_.flags & hal::kDryRun) != 0; }  // no work is distributed
 
   // Limits the cores in use to those that have work. Returns their number.
   uint32_t use_cores(uint32_t most) { return cores_ = min(cores_, most); }
@@ -114,7 +114,7 @@ class Runtime {
   template <typename Tiling>
   Tiling parameters() {
     Tiling tiling;
-    static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job has room for");
+    static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job can hold");
     constexpr uint32_t kWords = sizeof tiling / sizeof(uint32_t);
     auto* words = reinterpret_cast<Command::Word*>(&tiling);
     uint32_t missing = 0;
@@ -229,7 +229,7 @@ class Runtime {
   void note_allocated(uint64_t bytes, L1Region region) {
     const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
     const uint32_t monitor = control_ + static_cast<uint32_t>(hal::kL1ControlOffset + hal::kL1Allocated);
-    if (ok() && !trial_ && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
+    if (ok() && !is_dry_run_ && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
   }
 
   // Other bus accesses.
@@ -258,7 +258,7 @@ class Runtime {
   void enqueue(uint32_t queue, const Command& command) {
     if (!ok()) return;
     if (!command.complete()) return fail(Status::kTooManyEvents);
-    if (!trial_) begun_ = true;
+    if (!is_dry_run_) begun_ = true;
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   void read_scales(uint32_t head, uint32_t place);
@@ -282,16 +282,16 @@ class Runtime {
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0, stage_used_ = 0;
-  bool sketch_ = false;  // during need_of
-  bool trial_ = false;   // dry run that leaves the machine unchanged
-  bool begun_ = false;   // at least one command was issued
+  bool sketch_ = false;      // during need_of
+  bool is_dry_run_ = false;  // dry run that leaves the machine unchanged
+  bool begun_ = false;       // at least one command was issued
   // Initial tokens of events, for undoing a run.
   static constexpr uint32_t kMostGiven = 32;
-  struct Given {
+  struct InitialTokens {
     Events events;
     uint32_t tokens;
   };
-  Given given_[kMostGiven];
+  InitialTokens given_[kMostGiven];
   uint32_t given_count_ = 0;
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
@@ -299,7 +299,7 @@ class Runtime {
   uint32_t pending_ = 0;  // commands of that side in flight
   struct Held {           // for scores with addends
     uint64_t dram, l1, slot_bytes;
-    Channels channels;
+    LoadChannels channels;
     uint32_t ready, free;  // first events
     std::uint8_t turn[kMostLanes];
   } addends_;

@@ -19,7 +19,7 @@ struct RowTiling {
   L0Tile l0;
   uint32_t kv_buffers;   // groups whose whole K (or V) is in L1; hal::kWord: streamed
   uint32_t row_buffers;  // buffers of Q per core
-  enum Index : uint32_t { kNq = 2, kNkv = 3 };
+  enum : uint32_t { kNq = 2, kNkv = 3 };
 };
 
 // Row blocks whose scores may be stored in DRAM in tiles of nq x nkv.
@@ -39,7 +39,7 @@ struct OnlineTiling {
   uint32_t row_buffers;  // slabs of a core in a row block
   uint32_t steps;        // steps of a core between a step's first and second half
   uint32_t spare;        // additional slabs of a core in L1, being loaded or stored; hal::kWord: none
-  enum Index : uint32_t { kNq = 2, kSteps = 9 };  // for refused parameters
+  enum : uint32_t { kNq = 2, kSteps = 9 };  // for refused parameters
   uint32_t slots() const { return row_buffers + (spare == hal::kWord ? 0 : spare); }
 };
 
@@ -49,7 +49,7 @@ struct DecodeTiling {
   L0Tile l0;
   uint32_t kv_buffers;   // tiles of K, and of V, per worker; hal::kWord: three
   uint32_t row_buffers;  // always one
-  enum Index : uint32_t { kNq = 2 };
+  enum : uint32_t { kNq = 2 };
 };
 
 // Union of the above, selected by `walk` (dataflows/weave.cpp). Unused parameters are hal::kWord or one.

@@ -89,8 +89,8 @@ Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched)
   uint64_t least = 0;
   const uint32_t grains[] = {min(nq, deal.most_rows()), min(nq, deal.least_rows())};
   for (const uint32_t unit : grains) {
-    const uint32_t units = static_cast<uint32_t>(ceil_div(rows, unit)), room = nq / unit;
-    const uint32_t sizes[] = {room * cores, min(deal.full_window(room), room * cores)};
+    const uint32_t units = static_cast<uint32_t>(ceil_div(rows, unit)), capacity = nq / unit;
+    const uint32_t sizes[] = {capacity * cores, min(deal.full_window(capacity), capacity * cores)};
     for (const uint32_t most : sizes) {
       const Window w{unit, static_cast<uint32_t>(ceil_div(units, ceil_div(units, most))) * unit};
       const uint64_t here = cycles(w);
@@ -154,7 +154,7 @@ void mask(const hal::Mask& mask, const hal::BlockMask& map, Command& softmax, ui
   if (!all) softmax.masked(mask, map, row, key, columns);
 }
 
-Accumulate place_of(const KeyBlocks::Part& part) {
+Accumulate place_of(const KeyBlocks::KeyPart& part) {
   if (part.first) return part.last ? Accumulate::kOnly : Accumulate::kFirst;
   return part.last ? Accumulate::kLast : Accumulate::kMiddle;
 }
@@ -175,10 +175,10 @@ KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
   main_blocks_ = static_cast<uint32_t>(ceil_div(end_ - first_, nkv_));
 }
 
-KeyBlocks::Part KeyBlocks::part_of(const Item& item, uint32_t block) const {
+KeyBlocks::KeyPart KeyBlocks::part_of(const Item& item, uint32_t block) const {
   const uint32_t from = row(block), to = from + rows(block), end = item.key + item.keys;
   const bool in_head = from < item.head_keys && to > item.key, in_main = to > item.main_key && from < end;
-  Part p;
+  KeyPart p;
   if (!in_head && !in_main) return p;
   p.key = max(from, in_head ? item.key : item.main_key);
   p.keys = (in_main ? min(to, end) : min(to, item.head_keys)) - p.key;
@@ -215,12 +215,12 @@ uint32_t KeyBlocks::block_of(const Item& item, uint32_t number) const {
   return number < heads ? number : number - heads + main_block(item);
 }
 
-KeyBlocks::Run KeyBlocks::run(const Item& item, uint32_t key) const {
+KeyBlocks::KeyRun KeyBlocks::run(const Item& item, uint32_t key) const {
   const uint32_t end = item.key + item.keys;
-  if (!map_.any()) return key < item.head_keys ? Run{key, item.head_keys} : Run{max(key, item.main_key), end};
-  Run run;
+  if (!map_.any()) return key < item.head_keys ? KeyRun{key, item.head_keys} : KeyRun{max(key, item.main_key), end};
+  KeyRun run;
   for (uint32_t b = 0; b < count(); ++b) {
-    const Part p = part_of(item, b);
+    const KeyPart p = part_of(item, b);
     if (!p.any() || p.key + p.keys <= key) continue;
     if (run.end > 0 && p.key != run.end) break;
     if (run.end == 0) run.key = max(p.key, key);
@@ -415,9 +415,9 @@ uint32_t Work::items_before(uint32_t group) const {
   return (b_before * heads_ + b * h_before) * blocks_;
 }
 
-void Work::look_up(Group& g, uint32_t group) const {
+void Work::look_up(HeadGroup& g, uint32_t group) const {
   const uint32_t global = first_group_ + group;
-  const Group& last = group_[(group - 1) % kGroups];
+  const HeadGroup& last = group_[(group - 1) % kGroups];
   if (group > 0 && last.number == group - 1 && last.whole && last.first_head + 2 * hh_ <= heads_ &&
       2 * last.after - last.before <= last_item_) {  // the next heads also belong to this cluster
     g.number = group;
@@ -459,7 +459,7 @@ void Work::look_up(Group& g, uint32_t group) const {
 }
 
 void Work::keep(const Round& r) const {
-  const Group& g = group_at(r.group);
+  const HeadGroup& g = group_at(r.group);
   Item* item = r.kept;
   item->index = r.index;
   if (!r.full || g.members > 1 || cut_.uneven()) {
@@ -487,7 +487,7 @@ Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
 
 #if ATTNVP_HETEROGENEOUS_CORES
 // The sequence of units continues across rounds and heads, so that each core's total is its share.
-void Work::make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
+void Work::make_heterogeneous(Item& item, const HeadGroup& g, uint32_t round, uint32_t lane) const {
   uint32_t place = g.first + round;
   item.lane = lane;
   item.valid = true;
@@ -508,7 +508,7 @@ void Work::make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32
 }
 #endif
 
-void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
+void Work::make(Item& item, const HeadGroup& g, uint32_t round, uint32_t lane) const {
 #if ATTNVP_HETEROGENEOUS_CORES
   if (rt_.is_heterogeneous()) return make_heterogeneous(item, g, round, lane);
 #endif
@@ -540,7 +540,7 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
 }
 
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {
-  const Group& g = group_at(group);
+  const HeadGroup& g = group_at(group);
   const uint32_t n = g.rounds;
   if (g.full) return n - 1;  // kNoRound if there are none
   for (uint32_t r = n; r > 0 && (rt_.is_heterogeneous() || r + 1 >= n);

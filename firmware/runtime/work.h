@@ -50,27 +50,27 @@ class KeyBlocks {
   uint32_t places() const { return main_blocks_ == 0 ? head_ : place(end_ - 1) + 1; }
 
   // Part of a block to which an item's rows attend, as one range of keys.
-  struct Part {
+  struct KeyPart {
     uint32_t key = 0, keys = 0;        // keys = 0: none
     bool first = false, last = false;  // of the item
     bool any() const { return keys > 0; }
   };
-  Part part(const Item& item, uint32_t block) const { return all_ ? whole(block) : part_of(item, block); }
+  KeyPart part(const Item& item, uint32_t block) const { return all_ ? whole(block) : part_of(item, block); }
   uint32_t parts(const Item& item) const;                      // of an item
   uint32_t number_of(const Item& item, uint32_t block) const;  // index of the block's part among the item's parts
   uint32_t block_of(const Item& item, uint32_t number) const;  // inverse of number_of
   // Keys [key, end) of an item that are computed together: its next contiguous range of needed blocks from `key` on.
-  struct Run {
+  struct KeyRun {
     uint32_t key = 0, end = 0;
   };
-  Run run(const Item& item, uint32_t key) const;
+  KeyRun run(const Item& item, uint32_t key) const;
 
  private:
   uint32_t block_at(uint32_t key) const { return place(key) / nkv_; }
-  Part whole(uint32_t block) const {
+  KeyPart whole(uint32_t block) const {
     return {block * nkv_, min(nkv_, end_ - block * nkv_), block == 0, block + 1 == main_blocks_};
   }
-  Part part_of(const Item& item, uint32_t block) const;
+  KeyPart part_of(const Item& item, uint32_t block) const;
   bool seen(const Item& item, uint32_t key, uint32_t end) const {  // according to the block map
     return !map_.any() || hal::hull_of_rows(mask_, map_, item.row, item.rows, key, end).any();
   }
@@ -278,7 +278,7 @@ class Work {
 
   uint32_t members(uint32_t group) const { return group_at(group).members; }  // heads per group
   uint32_t head_of(uint32_t group, uint32_t member) const {                   // b * heads + h
-    const Group& g = group_at(group);
+    const HeadGroup& g = group_at(group);
     return member < g.heads ? g.head + member : head_of(g, member);
   }
   uint32_t items() const { return last_item_ - first_item_; }  // of this cluster
@@ -288,7 +288,7 @@ class Work {
  private:
   // Caches of recent items and groups, because divisions are slow.
   static constexpr uint32_t kItems = 64, kMostKept = 8, kGroups = 8;
-  struct Group {
+  struct HeadGroup {
     uint32_t number = kNoRound;
     uint32_t first, last;  // items that belong to this cluster
     uint32_t members, rounds;
@@ -300,26 +300,26 @@ class Work {
     bool full;                   // every lane has an item in every round
     bool back;                   // lanes are in reverse order in rounds 0, 2, ...
   };
-  const Group& group_at(uint32_t group) const {
-    Group& g = group_[group % kGroups];
+  const HeadGroup& group_at(uint32_t group) const {
+    HeadGroup& g = group_[group % kGroups];
     if (g.number != group) look_up(g, group);
     return g;
   }
-  uint32_t head_of(const Group& g, uint32_t member) const {
+  uint32_t head_of(const HeadGroup& g, uint32_t member) const {
     return g.head + member / g.heads * heads_ + member % g.heads;
   }
   [[gnu::always_inline]] void make_round(Round& r, uint32_t group, uint32_t round, uint32_t index) const {
-    const Group& g = group_at(group);
+    const HeadGroup& g = group_at(group);
     r.group = group, r.round = round, r.index = index;
     r.kept = &item_[(index & (kept_ - 1)) * lanes_];
     r.valid = true;
     r.full = !rt_.is_heterogeneous() && (g.full || round + 2 < g.rounds);
     r.ends = round + 1 >= g.rounds;
   }
-  [[gnu::noinline]] void look_up(Group& g, uint32_t group) const;
+  [[gnu::noinline]] void look_up(HeadGroup& g, uint32_t group) const;
   [[gnu::noinline]] void keep(const Round& r) const;
-  void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
-  void make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
+  void make(Item& item, const HeadGroup& g, uint32_t round, uint32_t lane) const;
+  void make_heterogeneous(Item& item, const HeadGroup& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // over all clusters
   uint32_t parts_of_a_group(const RowTiling& tiling) const;
@@ -339,7 +339,7 @@ class Work {
   uint32_t first_group_ = 0, groups_ = 0;
   uint32_t first_item_ = 0, last_item_ = 0;
   uint32_t kept_ = kMostKept;  // cached rounds
-  mutable Group group_[kGroups];
+  mutable HeadGroup group_[kGroups];
   mutable Item item_[kItems];  // last, because load and store offsets reach only 2 KiB
 };
 
@@ -361,7 +361,7 @@ inline void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key
   mask(rt.mask(), rt.map(), softmax, row, key);
 }
 // Position of a part in the sum over an item's keys.
-Accumulate place_of(const KeyBlocks::Part& part);
+Accumulate place_of(const KeyBlocks::KeyPart& part);
 
 // Number of row blocks of seq_q rows: a multiple of `workers` if there are enough passes of `unit` rows.
 uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers);

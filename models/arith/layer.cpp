@@ -29,10 +29,10 @@ double value_of(Activation f, double x) {
   return x;
 }
 
-using Table = std::vector<float>;  // one entry per FP16 number
+using HalfTable = std::vector<float>;  // one entry per FP16 number
 
-Table table_of(Activation f) {
-  Table table(std::size_t{1} << 16);
+HalfTable table_of(Activation f) {
+  HalfTable table(std::size_t{1} << 16);
   for (std::size_t bits = 0; bits < table.size(); ++bits) {
     const double x = double_from_half(static_cast<Half>(bits));
     const double y = std::isnan(x) ? x : value_of(f, x);
@@ -41,9 +41,9 @@ Table table_of(Activation f) {
   return table;
 }
 
-const Table& activations(Activation f) {
-  static const std::array<Table, 4> all = {table_of(Activation::kRelu), table_of(Activation::kSilu),
-                                           table_of(Activation::kGelu), table_of(Activation::kGeluTanh)};
+const HalfTable& activations(Activation f) {
+  static const std::array<HalfTable, 4> all = {table_of(Activation::kRelu), table_of(Activation::kSilu),
+                                               table_of(Activation::kGelu), table_of(Activation::kGeluTanh)};
   return all[static_cast<std::size_t>(f)];
 }
 
@@ -126,7 +126,7 @@ void add_row(const Half* x, const Half* z, Half* out, std::size_t n) {
 }
 
 void activate_row(Activation f, const Half* in, const Half* z, Half* out, std::size_t n) {
-  const Table& table = activations(f);
+  const HalfTable& table = activations(f);
   for (std::size_t j = 0; j < n; ++j) {
     const float y = table[in[j]];
     out[j] = half_from_float(z == nullptr ? y : y * float_from_half(z[j]));

@@ -9,7 +9,7 @@
 
 namespace attnvp::arith {
 
-Variant current_variant() {
+KernelVariant current_variant() {
 #ifdef ATTNVP_HAS_AVX2
   if (current_isa() >= Isa::kAvx2) return {pack_panel_avx2, run_panel_avx2};
 #endif
@@ -53,9 +53,9 @@ void multiply_two_rows(const float* a0, const float* a1, const float* panel, std
 }
 
 template <typename Out>
-void run(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-         Matrix<Out> c, Workspace& workspace, float scale = 1) {
-  const Variant variant = current_variant();
+void run(const MatmulShape& shape, MatrixView<const Half> a, MatrixView<const Half> b, MatrixView<const float> partials,
+         MatrixView<Out> c, Workspace& workspace, float scale = 1) {
+  const KernelVariant variant = current_variant();
   float* const a32 = workspace.a.get(shape.m * shape.k);
   float* const panel = workspace.panel.get(shape.k * kPanelColumns);
   if (a.row_stride == shape.k) {
@@ -119,13 +119,13 @@ void run_panel_portable(const PanelTask& task) {
   }
 }
 
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-            Matrix<float> c, Workspace& workspace) {
+void matmul(const MatmulShape& shape, MatrixView<const Half> a, MatrixView<const Half> b,
+            MatrixView<const float> partials, MatrixView<float> c, Workspace& workspace) {
   run(shape, a, b, partials, c, workspace);
 }
 
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-            Matrix<Half> c, Workspace& workspace, float scale) {
+void matmul(const MatmulShape& shape, MatrixView<const Half> a, MatrixView<const Half> b,
+            MatrixView<const float> partials, MatrixView<Half> c, Workspace& workspace, float scale) {
   run(shape, a, b, partials, c, workspace, scale);
 }
 

@@ -17,7 +17,7 @@ namespace attnvp::arith {
 
 // Matrix in row-major order; row_stride in elements. A null pointer means "no matrix".
 template <typename T>
-struct Matrix {
+struct MatrixView {
   T* data = nullptr;
   std::size_t row_stride = 0;
 };
@@ -30,24 +30,26 @@ struct MatmulShape {
 };
 
 // C = partials + A * B. `partials` may be {} (zero) or c itself. A and B must not overlap C.
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-            Matrix<float> c, Workspace& workspace);
+void matmul(const MatmulShape& shape, MatrixView<const Half> a, MatrixView<const Half> b,
+            MatrixView<const float> partials, MatrixView<float> c, Workspace& workspace);
 // The same, with sums rounded to FP16. A `scale` other than 1 multiplies the sums in FP32 before.
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-            Matrix<Half> c, Workspace& workspace, float scale = 1);
+void matmul(const MatmulShape& shape, MatrixView<const Half> a, MatrixView<const Half> b,
+            MatrixView<const float> partials, MatrixView<Half> c, Workspace& workspace, float scale = 1);
 
 // Operands of other element types; both have the same type.
-struct Elements {
+struct ElementMatrix {
   const unsigned char* data = nullptr;
   std::size_t row_stride = 0;  // bytes
   hal::ElementType type = hal::ElementType::kFp16;
 };
 // sums += A * B, in the order of k. FP32: product and addition are rounded once together, which equals the rule above
 // for all types with exact products (all but BF16). INT32, for INT8: exact, modulo 2^32.
-void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<float> sums, Workspace& workspace);
-void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<std::int32_t> sums, Workspace& workspace);
+void add_products(const MatmulShape& shape, ElementMatrix a, ElementMatrix b, MatrixView<float> sums,
+                  Workspace& workspace);
+void add_products(const MatmulShape& shape, ElementMatrix a, ElementMatrix b, MatrixView<std::int32_t> sums,
+                  Workspace& workspace);
 // sums[i * stride] += sum of row i of A, in the same order.
-void add_rows(const MatmulShape& shape, Elements a, float* sums, std::size_t stride);
-void add_rows(const MatmulShape& shape, Elements a, std::int32_t* sums, std::size_t stride);
+void add_rows(const MatmulShape& shape, ElementMatrix a, float* sums, std::size_t stride);
+void add_rows(const MatmulShape& shape, ElementMatrix a, std::int32_t* sums, std::size_t stride);
 
 }  // namespace attnvp::arith

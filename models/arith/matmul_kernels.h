@@ -44,10 +44,10 @@ void pack_panel_avx2(const PanelSource& source, float* panel);
 void run_panel_avx2(const PanelTask& task);
 #endif
 
-struct Variant {
+struct KernelVariant {
   void (*pack_panel)(const PanelSource&, float*);
   void (*run_panel)(const PanelTask&);
 };
-Variant current_variant();
+KernelVariant current_variant();
 
 }  // namespace attnvp::arith

@@ -19,10 +19,10 @@ struct Depth {  // range of k: [from, from + count)
 // Products of operands converted to FP32, by the kernels of matmul.cpp.
 class Products {
  public:
-  Products(const MatmulShape& shape, const Elements& a, const Elements& b, Workspace& workspace)
+  Products(const MatmulShape& shape, const ElementMatrix& a, const ElementMatrix& b, Workspace& workspace)
       : shape_(shape), a_(a), b_(b), workspace_(workspace), bytes_(hal::element_bytes(a.type)) {}
 
-  void add(const Depth& depth, Matrix<float> sums) {
+  void add(const Depth& depth, MatrixView<float> sums) {
     float* const a = workspace_.a.get(shape_.m * depth.count);
     for (std::size_t i = 0; i < shape_.m; ++i) {
       floats_from(a_.type, a_.data + i * a_.row_stride + depth.from * bytes_, a + i * depth.count, depth.count);
@@ -61,13 +61,13 @@ class Products {
   }
 
   const MatmulShape& shape_;
-  const Elements &a_, &b_;
+  const ElementMatrix &a_, &b_;
   Workspace& workspace_;
   std::size_t bytes_;
 };
 
 template <typename Sum>
-void add_rows_of(const MatmulShape& shape, const Elements& a, Sum* sums, std::size_t stride) {
+void add_rows_of(const MatmulShape& shape, const ElementMatrix& a, Sum* sums, std::size_t stride) {
   std::vector<float> row(shape.k);
   for (std::size_t i = 0; i < shape.m; ++i) {
     floats_from(a.type, a.data + i * a.row_stride, row.data(), shape.k);
@@ -79,11 +79,13 @@ void add_rows_of(const MatmulShape& shape, const Elements& a, Sum* sums, std::si
 
 }  // namespace
 
-void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<float> sums, Workspace& workspace) {
+void add_products(const MatmulShape& shape, ElementMatrix a, ElementMatrix b, MatrixView<float> sums,
+                  Workspace& workspace) {
   Products(shape, a, b, workspace).add({0, shape.k}, sums);
 }
 
-void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<std::int32_t> sums, Workspace& workspace) {
+void add_products(const MatmulShape& shape, ElementMatrix a, ElementMatrix b, MatrixView<std::int32_t> sums,
+                  Workspace& workspace) {
   Products products(shape, a, b, workspace);
   for (std::size_t k = 0; k < shape.k; k += kExactDepth) {
     float* const exact = workspace.exact.get(shape.m * shape.n);
@@ -99,11 +101,11 @@ void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<std::
   }
 }
 
-void add_rows(const MatmulShape& shape, Elements a, float* sums, std::size_t stride) {
+void add_rows(const MatmulShape& shape, ElementMatrix a, float* sums, std::size_t stride) {
   add_rows_of(shape, a, sums, stride);
 }
 
-void add_rows(const MatmulShape& shape, Elements a, std::int32_t* sums, std::size_t stride) {
+void add_rows(const MatmulShape& shape, ElementMatrix a, std::int32_t* sums, std::size_t stride) {
   add_rows_of(shape, a, sums, stride);
 }
 

@@ -10,7 +10,7 @@
 namespace attnvp::arith {
 
 template <typename T>
-class Scratch {
+class ScratchBuffer {
  public:
   // Contents are undefined; the pointer is valid until the next call with a larger n.
   T* get(std::size_t n) {
@@ -23,18 +23,18 @@ class Scratch {
 
  private:
   static constexpr std::align_val_t kAlign{64};
-  struct Free {
+  struct BufferDeleter {
     void operator()(T* p) const { ::operator delete(p, kAlign); }
   };
-  std::unique_ptr<T, Free> data_;
+  std::unique_ptr<T, BufferDeleter> data_;
   std::size_t size_ = 0;
 };
 
 struct Workspace {
-  Scratch<float> a;              // matmul: A in FP32
-  Scratch<float> panel;          // matmul: one panel of B in FP32
-  Scratch<float> row, exact;     // matmul of other types: a row of B; sums that are exact in FP32
-  Scratch<std::uint32_t> terms;  // softmax: one row of exponentials
+  ScratchBuffer<float> a;              // matmul: A in FP32
+  ScratchBuffer<float> panel;          // matmul: one panel of B in FP32
+  ScratchBuffer<float> row, exact;     // matmul of other types: a row of B; sums that are exact in FP32
+  ScratchBuffer<std::uint32_t> terms;  // softmax: one row of exponentials
 };
 
 }  // namespace attnvp::arith

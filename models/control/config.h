@@ -19,8 +19,9 @@ struct ControlConfig {
     using namespace config;
     using C = ControlConfig;
     key(config::kind("cpu", "control", "control processor"), &C::cpu);
-    key(number("access_cycles", Unit::kCycles, 1, 65536, "per access of up to control.bus_width"), &C::access_cycles);
-    key(power_of_two("bus_width", Unit::kBytes, 4, 64, "width of the control bus"), &C::bus_bytes);
+    key(number("access_cycles", KeyUnit::kCycles, 1, 65536, "per access of up to control.bus_width"),
+        &C::access_cycles);
+    key(power_of_two("bus_width", KeyUnit::kBytes, 4, 64, "width of the control bus"), &C::bus_bytes);
     key(flag("lists", "firmware is run beforehand, as a compiler, and plays its commands from a list in DRAM"),
         &C::lists);
   }
@@ -41,25 +42,25 @@ struct RiscvConfig {
     using namespace config;
     using C = RiscvConfig;
     const auto cycles = [](const char* name, const char* meaning) {
-      return number(name, Unit::kCycles, 0, 1000, std::string("with cpu riscv: ") + meaning);
+      return number(name, KeyUnit::kCycles, 0, 1000, std::string("with cpu riscv: ") + meaning);
     };
-    key(number("clock", Unit::kFrequency, 1e6, 100e9, "with cpu riscv: its own clock"), &C::clock_hz);
-    key(number("itcm", Unit::kBytes, kKiB, 64 * kMiB, "with cpu riscv: tightly coupled memory for code"),
+    key(number("clock", KeyUnit::kFrequency, 1e6, 100e9, "with cpu riscv: its own clock"), &C::clock_hz);
+    key(number("itcm", KeyUnit::kBytes, kKiB, 64 * kMiB, "with cpu riscv: tightly coupled memory for code"),
         &C::code_bytes);
-    key(number("dtcm", Unit::kBytes, kKiB, 64 * kMiB, "with cpu riscv: tightly coupled memory for data and stack"),
+    key(number("dtcm", KeyUnit::kBytes, kKiB, 64 * kMiB, "with cpu riscv: tightly coupled memory for data and stack"),
         &C::data_bytes);
-    key(power_of_two("store_buffer", Unit::kBytes, 8, 256,
+    key(power_of_two("store_buffer", KeyUnit::kBytes, 8, 256,
                      "with cpu riscv: stores to consecutive addresses that go over the bus as one access"),
         &C::store_bytes);
-    key(power_of_two("push_width", Unit::kBytes, 4, 64,
+    key(power_of_two("push_width", KeyUnit::kBytes, 4, 64,
                      "with cpu riscv: that the push unit takes out of data memory, or puts there, in a cycle"),
         &C::push_bytes);
-    key(number("cpi", Unit::kCycles, 1, 1000, "with cpu riscv: cycles of every instruction"), &C::base_cycles);
+    key(number("cpi", KeyUnit::kCycles, 1, 1000, "with cpu riscv: cycles of every instruction"), &C::base_cycles);
     key(cycles("load_use", "more, where an instruction takes what the load before it brings"), &C::load_use_cycles);
     key(cycles("branch", "more, for branches taken, jumps and traps"), &C::branch_cycles);
     key(cycles("multiply", "more, for a multiplication"), &C::multiply_cycles);
     key(cycles("divide", "more, for a division"), &C::divide_cycles);
-    key(number("quantum", Unit::kCycles, 1, 1e9,
+    key(number("quantum", KeyUnit::kCycles, 1, 1e9,
                "with cpu riscv: of its cycles, that it may be ahead of the platform; results do not depend on it"),
         &C::quantum);
     key(config::text("firmware",
@@ -76,7 +77,7 @@ struct EventUnitConfig {
   static void describe(config::Keys<EventUnitConfig>& key) {
     using namespace config;
     key(config::kind("kind", "events", "the event unit of a cluster"), &EventUnitConfig::kind);
-    key(number("count", Unit::kCount, 16, 4096, "counting semaphores in a cluster's event unit"),
+    key(number("count", KeyUnit::kCount, 16, 4096, "counting semaphores in a cluster's event unit"),
         &EventUnitConfig::events);
   }
 };

@@ -10,18 +10,19 @@ namespace attnvp {
 
 // Keys that several engines share.
 inline config::KeyInfo queue_depth_key(const std::string& what) {
-  return config::number("queue_depth", config::Unit::kCount, 2, 4096,
+  return config::number("queue_depth", config::KeyUnit::kCount, 2, 4096,
                         "descriptors that " + what + "; a full queue stalls the writer");
 }
 
 inline config::KeyInfo pipeline_cycles_key(const std::string& what) {
-  return config::number("pipeline_cycles", config::Unit::kCycles, 0, 65536, "last " + what + " in to last result out");
+  return config::number("pipeline_cycles", config::KeyUnit::kCycles, 0, 65536,
+                        "last " + what + " in to last result out");
 }
 
 // Arbitration of bursts. kAge: the oldest descriptor, deferrable ones last. kPriority: the lowest channel. kRoundRobin:
 // each channel in turn.
 enum class DmaArbitration : std::uint8_t { kAge, kPriority, kRoundRobin };
-// Unit of the limits on outstanding bursts: bursts of any length (kBursts), or bytes of full bursts (kBytes). The
+// KeyUnit of the limits on outstanding bursts: bursts of any length (kBursts), or bytes of full bursts (kBytes). The
 // latter suits machines whose loads reserve registers or cache lines for their data.
 enum class DmaCounts : std::uint8_t { kBursts, kBytes };
 
@@ -52,12 +53,13 @@ struct DmaConfig {
     using namespace config;
     using C = DmaConfig;
     key(config::kind("kind", "dma", "the DMA controller of a cluster"), &C::kind);
-    key(number("channels", Unit::kCount, 2, 16, "channels of a cluster's DMA controller, each with a queue"),
+    key(number("channels", KeyUnit::kCount, 2, 16, "channels of a cluster's DMA controller, each with a queue"),
         &C::channels);
-    key(power_of_two("burst", Unit::kBytes, 16, kMiB, "largest piece sent to DRAM as one transaction"),
+    key(power_of_two("burst", KeyUnit::kBytes, 16, kMiB, "largest piece sent to DRAM as one transaction"),
         &C::burst_bytes);
-    key(number("outstanding", Unit::kCount, 1, 4096, "bursts under way at once, over all channels"), &C::outstanding);
-    key(number("channel_outstanding", Unit::kCount, 0, 4096,
+    key(number("outstanding", KeyUnit::kCount, 1, 4096, "bursts under way at once, over all channels"),
+        &C::outstanding);
+    key(number("channel_outstanding", KeyUnit::kCount, 0, 4096,
                "bursts under way at once of one channel, 0: as many as of all; decoding gives each core's loads a "
                "channel, so that this is what one core can draw"),
         &C::channel_outstanding);
@@ -88,32 +90,46 @@ struct MacConfig {
   std::uint32_t add_cycles = 1;     // the same: subtraction, or a term of a sum
   std::uint32_t exp_cycles = 6;     // the same: a sequence of multiply-adds
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, after the last PE's own
-  std::uint32_t int8_rate = 1;      // steps of k per cycle, for these types
-  std::uint32_t fp8_rate = 1;
-  std::string accumulators = "pe";  // location of partial sums during k: registers of the PEs, or L0
+  // Steps of k per cycle, by element type; 0: PEs do not multiply it.
+  std::uint32_t fp16_rate = 1, bf16_rate = 1, int8_rate = 1, fp8_rate = 1;
+  std::uint32_t sustained_percent = 100;  // of the array's steps of k: what instructions reach of the peak rate
+  std::string accumulators = "pe";        // location of partial sums during k: registers of the PEs, or L0
   std::string kind = "model";
 
   static void describe(config::Keys<MacConfig>& key) {
     using namespace config;
     using C = MacConfig;
-    key(number("rows", Unit::kCount, 1, 1024, "processing elements down the array: rows of the result in flight"),
+    key(number("rows", KeyUnit::kCount, 1, 1024, "processing elements down the array: rows of the result in flight"),
         &C::rows);
-    key(number("columns", Unit::kCount, 1, 1024,
+    key(number("columns", KeyUnit::kCount, 1, 1024,
                "processing elements across the array: columns of the result in flight"),
         &C::columns);
     key(pipeline_cycles_key("operand"), &C::pipeline_cycles);
     key(queue_depth_key("a MAC engine holds"), &C::queue_depth);
-    key(number("resident_tiles", Unit::kCount, 0, 4096,
+    key(number("resident_tiles", KeyUnit::kCount, 0, 4096,
                "array-sized tiles of scores that the PEs' registers hold for row operations; 0: PEs have none"),
         &C::resident_tiles);
-    key(number("max_cycles", Unit::kCycles, 0, 1024, "a PE's for a maximum"), &C::max_cycles);
-    key(number("add_cycles", Unit::kCycles, 0, 1024, "a PE's for a difference or a sum"), &C::add_cycles);
-    key(number("exp_cycles", Unit::kCycles, 0, 1024, "a PE's for an exponential: its multiply-adds"), &C::exp_cycles);
-    key(number("reduce_cycles", Unit::kCycles, 0, 65536,
+    key(number("max_cycles", KeyUnit::kCycles, 0, 1024, "a PE's for a maximum"), &C::max_cycles);
+    key(number("add_cycles", KeyUnit::kCycles, 0, 1024, "a PE's for a difference or a sum"), &C::add_cycles);
+    key(number("exp_cycles", KeyUnit::kCycles, 0, 1024, "a PE's for an exponential: its multiply-adds"),
+        &C::exp_cycles);
+    key(number("reduce_cycles", KeyUnit::kCycles, 0, 65536,
                "for a row's maximum to pass through the array, behind the last PE's own"),
         &C::reduce_cycles);
-    key(number("int8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of INT8"), &C::int8_rate);
-    key(number("fp8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of FP8"), &C::fp8_rate);
+    key(number("fp16_rate", KeyUnit::kCount, 0, 1, "1: PEs multiply FP16, once in a cycle; 0: they do not"),
+        &C::fp16_rate);
+    key(number("bf16_rate", KeyUnit::kCount, 0, 1, "1: PEs multiply BF16, once in a cycle; 0: they do not"),
+        &C::bf16_rate);
+    key(number("int8_rate", KeyUnit::kCount, 0, 64,
+               "multiply-accumulates of a PE in a cycle, of INT8; 0: PEs do not multiply it"),
+        &C::int8_rate);
+    key(number("fp8_rate", KeyUnit::kCount, 0, 64,
+               "multiply-accumulates of a PE in a cycle, of FP8; 0: PEs do not multiply it"),
+        &C::fp8_rate);
+    key(number(
+            "sustained_percent", KeyUnit::kCount, 1, 100,
+            "share of its peak rate that the array sustains, in percent: what instructions and their fragments allow"),
+        &C::sustained_percent);
     key(choice("accumulators", {"pe", "l0"},
                "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
         &C::accumulators);
@@ -130,6 +146,7 @@ struct VecConfig {
   std::uint32_t mul_lane_cycles = 2;
   std::uint32_t exp_lane_cycles = 20;
   std::uint32_t div_lane_cycles = 6;
+  bool exp_unit = false;               // exponentials in a unit of their own beside the lanes
   std::uint32_t pipeline_cycles = 16;  // last element in to last result out
   std::uint32_t queue_depth = 16;      // descriptors
   std::string kind = "model";
@@ -139,17 +156,21 @@ struct VecConfig {
     using C = VecConfig;
     const auto lane_cycles = [](const std::string& operation, const std::string& what) {
       return number(
-          operation + "_lane_cycles", Unit::kCycles, 0, 65536,
+          operation + "_lane_cycles", KeyUnit::kCycles, 0, 65536,
           "lane-cycles per " + what + " in the primitive row operations (one-pass softmax, norms, sums, activations)");
     };
-    key(number("lanes", Unit::kCount, 1, 65536, "lanes of a VEC engine"), &C::lanes);
-    key(number("softmax_lane_cycles", Unit::kCycles, 1, 65536, "lane-cycles per element of a row softmax"),
+    key(number("lanes", KeyUnit::kCount, 1, 65536, "lanes of a VEC engine"), &C::lanes);
+    key(number("softmax_lane_cycles", KeyUnit::kCycles, 1, 65536, "lane-cycles per element of a row softmax"),
         &C::softmax_lane_cycles);
     key(lane_cycles("max", "maximum"), &C::max_lane_cycles);
     key(lane_cycles("add", "sum or difference"), &C::add_lane_cycles);
     key(lane_cycles("mul", "product"), &C::mul_lane_cycles);
     key(lane_cycles("exp", "exponential"), &C::exp_lane_cycles);
     key(lane_cycles("div", "quotient or root"), &C::div_lane_cycles);
+    key(flag("exp_unit",
+             "exponentials of primitive row operations have a unit of their own: they take as long, while the lanes "
+             "work on other elements"),
+        &C::exp_unit);
     key(pipeline_cycles_key("element"), &C::pipeline_cycles);
     key(queue_depth_key("a VEC engine holds"), &C::queue_depth);
     key(config::kind("kind", "vec", "the VEC engines"), &C::kind);

@@ -14,20 +14,20 @@
 namespace attnvp {
 
 namespace {
-enum Front : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
+enum FrontState : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
 const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
 // blocked: computation has ended, but the previous descriptor is still storing its result
 enum PipelineState : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault };
 const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
-PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& site, std::uint32_t queue_depth,
-                                 std::uint32_t pipeline_cycles)
-    : Engine(name, site.context),
-      events_("events", ctx_, hal::events_base(site.cluster), site.machine.events.events),
-      control_base_(site.base),
+PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& module_context,
+                                 std::uint32_t queue_depth, std::uint32_t pipeline_cycles)
+    : Engine(name, module_context.context),
+      events_("events", ctx_, hal::events_base(module_context.cluster), module_context.machine.events.events),
+      control_base_(module_context.base),
       pipeline_cycles_(pipeline_cycles),
-      technology_(site.machine.technology),
+      technology_(module_context.machine.technology),
       gated_(technology_.gating != "none"),
       pushed_(ctx_.event_queue),
       load_possible_(ctx_.event_queue),
@@ -36,7 +36,7 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
       resumed_(ctx_.event_queue),
       drain_has_room_(ctx_.event_queue),
       drain_due_(ctx_.event_queue),
-      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster), pushed_),
+      queue_(ctx_, queue_depth, ctx_.partition_of(module_context.cluster), pushed_),
       fetch_path_(*this),
       execute_path_(*this),
       drain_path_(*this),
@@ -133,7 +133,7 @@ std::vector<StallCounts> PipelinedEngine::stall_counts() const {
            stalls_.lines()}};
 }
 
-void PipelinedEngine::show_current(const Job* job) {
+void PipelinedEngine::show_current(const EngineJob* job) {
   if (job == nullptr) {
     operation_.set(static_cast<std::uint64_t>(Operation::kNone));
     for (Signal* signal : {&number_, &head_, &row_block_}) signal->set_none();
@@ -146,7 +146,7 @@ void PipelinedEngine::show_current(const Job* job) {
   row_block_.set(d.row_block);
 }
 
-CommandTrace::Entry* PipelinedEngine::entry_of(const Job& job) {
+CommandTrace::TracedCommand* PipelinedEngine::entry_of(const EngineJob& job) {
   return job.id == CommandTrace::kNone ? nullptr : &ctx_.command_trace->of(job.id);
 }
 
@@ -158,7 +158,7 @@ void PipelinedEngine::stop_with(FaultCode code, std::uint64_t address, std::stri
   fault(code, address, std::move(detail));
 }
 
-void PipelinedEngine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, const Plan& plan) {
+void PipelinedEngine::begin(PipelinePhase phase, const hal::Descriptor& /*descriptor*/, const Plan& plan) {
   switch (phase) {
     case kFill:
     case kRefill:
@@ -172,7 +172,7 @@ void PipelinedEngine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, 
   }
 }
 
-void PipelinedEngine::cross(Phase phase, const Stream& stream) {
+void PipelinedEngine::cross(PipelinePhase phase, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
   Path& path = path_of(phase);
   path.phase = phase;
@@ -217,25 +217,25 @@ void PipelinedEngine::refused(const StreamTransaction& answer) {
   stop_with(FaultCode::kUnmapped, answer.stream->region[0].address, "L1 access failed");
 }
 
-void PipelinedEngine::ended(Phase phase) { path_of(phase).done.complete(); }
+void PipelinedEngine::ended(PipelinePhase phase) { path_of(phase).done.complete(); }
 
-sim::Completion::Awaiter PipelinedEngine::perform(Phase phase) {
+sim::Completion::Awaiter PipelinedEngine::perform(PipelinePhase phase) {
   sim::Completion& done = path_of(phase).done;
   done.begin();
-  const Job& job = job_of(phase);
+  const EngineJob& job = job_of(phase);
   begin(phase, job.descriptor, job.plan);
   return done.end();
 }
 
-const PipelinedEngine::Job& PipelinedEngine::job_of(Phase phase) const {
+const PipelinedEngine::EngineJob& PipelinedEngine::job_of(PipelinePhase phase) const {
   return phase == kFill ? *fetching_ : phase == kDrain ? *draining_.front() : *executing_;
 }
-const hal::Descriptor& PipelinedEngine::descriptor_of(Phase phase) const { return job_of(phase).descriptor; }
-const Plan& PipelinedEngine::plan_of(Phase phase) const { return job_of(phase).plan; }
+const hal::Descriptor& PipelinedEngine::descriptor_of(PipelinePhase phase) const { return job_of(phase).descriptor; }
+const Plan& PipelinedEngine::plan_of(PipelinePhase phase) const { return job_of(phase).plan; }
 
 std::uint64_t PipelinedEngine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
 
-bool PipelinedEngine::check_header_of(const Job& job) {
+bool PipelinedEngine::check_header_of(const EngineJob& job) {
   Refusal refusal = check_header(job.descriptor);
   if (!refusal.any()) refusal = events_.check(job.descriptor);
   if (!refusal.any()) return true;
@@ -243,7 +243,7 @@ bool PipelinedEngine::check_header_of(const Job& job) {
   return false;
 }
 
-bool PipelinedEngine::make_plan(Job& job) {
+bool PipelinedEngine::make_plan(EngineJob& job) {
   job.plan.clear();
   Refusal refusal = plan(job.descriptor, job.plan);
   if (!refusal.any()) return true;
@@ -262,7 +262,7 @@ bool PipelinedEngine::has_registers(const Path& path) {
 sim::Process PipelinedEngine::fetch_stage() {
   for (;;) {
     while (queue_.empty()) co_await pushed_;
-    Job& job = *(fetching_ = &jobs_[next_job_++ % kJobs]);
+    EngineJob& job = *(fetching_ = &jobs_[next_job_++ % kJobs]);
     job.descriptor = queue_.front();
     job.plan.clear();
     job.drain_at = 0;
@@ -274,7 +274,7 @@ sim::Process PipelinedEngine::fetch_stage() {
     front_state_.set(kFrontWait);
     stalls_.waits({StallReason::kPending}, ctx_.clock.now());
     co_await events_.take(job.descriptor, job.id);
-    if (CommandTrace::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
+    if (CommandTrace::TracedCommand* entry = entry_of(job)) entry->ready = ctx_.clock.now();
 
     if (!job.is_nop()) {
       if (!make_plan(job)) co_return;
@@ -307,7 +307,7 @@ sim::Process PipelinedEngine::execute_stage() {
     if (const std::uint64_t cycles = wake_up(); cycles > 0) co_await woken_.at(ctx_.clock.after(cycles));
     busy_since_ = ctx_.clock.now();
     stalls_.unit(StallAttribution::kBusy, busy_since_);
-    if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
+    if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->start = busy_since_;
 
     for (;;) {
       run_since_ = ctx_.clock.now();
@@ -328,7 +328,7 @@ sim::Process PipelinedEngine::execute_stage() {
       halt();
       co_await resumed_;
       halted_ = false;
-      if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
+      if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
       if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
       co_await execute_path_.l0_access.transport(l0_, execute_path_.l0_transaction.carry(executing_->plan.l0));
       if (!has_registers(execute_path_)) co_return;
@@ -355,10 +355,10 @@ sim::Process PipelinedEngine::drain_stage() {
     } else if (draining_.front()->drain_at > ctx_.clock.now()) {
       co_await drain_due_.at(ctx_.clock.begin_of(draining_.front()->drain_at));
     }
-    const Job& job = *draining_.front();
+    const EngineJob& job = *draining_.front();
     co_await perform(kDrain);
     co_await events_.give(job.descriptor, job.id);
-    if (CommandTrace::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
+    if (CommandTrace::TracedCommand* entry = entry_of(job)) entry->done = ctx_.clock.now();
     descriptors += 1;
     queue_.count_done();
     --in_flight_;
@@ -421,7 +421,7 @@ void PipelinedEngine::count_executed() {
   bank_stall_cycles_ += std::min(bank_cycles_ - run_bank_cycles_, stalled);
   idle_since_ = now;
   busy_cycles += now - busy_since_;
-  if (CommandTrace::Entry* entry = entry_of(*executing_)) entry->end = now;
+  if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->end = now;
   if (!std::exchange(executing_now_, false)) return;
   state_.set(kBlocked);
   if (Activity* const activity = activity_of(ctx_)) {

@@ -53,7 +53,7 @@ class PipelinedEngine : public Engine {
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
  protected:
-  PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& site, std::uint32_t queue_depth,
+  PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& module_context, std::uint32_t queue_depth,
                   std::uint32_t pipeline_cycles);
 
   // Fills the plan, or returns why the descriptor is refused.
@@ -67,27 +67,33 @@ class PipelinedEngine : public Engine {
 
   // Work of a stage; a datapath with its own clock overrides it. begin() is followed by ended(), immediately or later.
   // By default the streams determine the duration, and the last result follows the last operand by pipeline_cycles.
-  enum Phase : std::uint8_t { kFill, kRefill, kBody, kLast, kDrain };  // refill: operands of a restarted descriptor
-  virtual void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan);
-  virtual void crossed(Phase phase) { ended(phase); }           // the stream of cross() has ended
+  enum PipelinePhase : std::uint8_t {
+    kFill,
+    kRefill,
+    kBody,
+    kLast,
+    kDrain
+  };  // refill: operands of a restarted descriptor
+  virtual void begin(PipelinePhase phase, const hal::Descriptor& descriptor, const Plan& plan);
+  virtual void crossed(PipelinePhase phase) { ended(phase); }   // the stream of cross() has ended
   virtual std::uint64_t result_cycles(const Plan& plan) const;  // minimum, from the last operand to the last result
   virtual void abandon() {}  // discards the work of the execute stage before a restart; a refill follows
   // Ends a phase. kBody and kLast may end early if a halt was requested.
-  void ended(Phase phase);
+  void ended(PipelinePhase phase);
 
   // Sends a stream over L1's port, one per phase at a time. `stream` must stay valid until crossed().
-  void cross(Phase phase, const Stream& stream);
+  void cross(PipelinePhase phase, const Stream& stream);
   // Checks the stream's regions without moving data. The engine stops if L1 refuses one.
   bool check(const Stream& stream);
   bool halt_requested() const { return halt_.requested; }
   // Descriptor and plan of the stage that runs the phase; kRefill: the restarted one.
-  const hal::Descriptor& descriptor_of(Phase phase) const;
-  const Plan& plan_of(Phase phase) const;
+  const hal::Descriptor& descriptor_of(PipelinePhase phase) const;
+  const Plan& plan_of(PipelinePhase phase) const;
   // Host pointer to L1 bytes (DMI). L1 has checked the regions before.
   unsigned char* l1_bytes(std::uint64_t address);
 
  private:
-  struct Job {
+  struct EngineJob {
     hal::Descriptor descriptor;
     Plan plan;
     std::uint64_t number = 0;  // position in the order of the queue, from 1
@@ -110,16 +116,16 @@ class PipelinedEngine : public Engine {
     StreamTransaction transaction, l0_transaction;
     sim::Event paced;  // ends a phase without a stream
     sim::Completion done;
-    Phase phase = kFill;
+    PipelinePhase phase = kFill;
   };
 
   sim::Process fetch_stage();
   sim::Process execute_stage();
   sim::Process drain_stage();
-  sim::Completion::Awaiter perform(Phase phase);  // from begin() to ended()
-  bool make_plan(Job& job);
+  sim::Completion::Awaiter perform(PipelinePhase phase);  // from begin() to ended()
+  bool make_plan(EngineJob& job);
   bool has_registers(const Path& path);
-  bool check_header_of(const Job& job);
+  bool check_header_of(const EngineJob& job);
   std::uint64_t wake_up();
   void halt();
   void count_executed();
@@ -130,14 +136,16 @@ class PipelinedEngine : public Engine {
   bool control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
   void command(std::uint32_t value);
   std::uint32_t state_register() const;
-  void show_current(const Job* job);
-  CommandTrace::Entry* entry_of(const Job& job);
+  void show_current(const EngineJob* job);
+  CommandTrace::TracedCommand* entry_of(const EngineJob& job);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
   void stop_with(Refusal&& refusal) { stop_with(refusal.code, refusal.address, std::move(refusal.detail)); }
-  const Job& job_of(Phase phase) const;
+  const EngineJob& job_of(PipelinePhase phase) const;
   void crossed_by(Path& path);
   void refused(const StreamTransaction& transaction);
-  Path& path_of(Phase phase) { return phase == kFill ? fetch_path_ : phase == kDrain ? drain_path_ : execute_path_; }
+  Path& path_of(PipelinePhase phase) {
+    return phase == kFill ? fetch_path_ : phase == kDrain ? drain_path_ : execute_path_;
+  }
 
   tlm_utils::simple_target_socket<PipelinedEngine> control_{"control"};
   StreamInitiatorSocket l1_{"l1"};
@@ -159,14 +167,14 @@ class PipelinedEngine : public Engine {
 
   static constexpr std::size_t kDrains = 8;
   static constexpr std::size_t kJobs = kDrains + 3;  // plus one fetching, one fetched and one executing
-  std::array<Job, kJobs> jobs_;                      // used in turn
+  std::array<EngineJob, kJobs> jobs_;                // used in turn
   std::size_t next_job_ = 0;
-  Job* fetching_ = nullptr;
-  Job* fetched_ = nullptr;  // ready for the execute stage
-  Job* executing_ = jobs_.data();
-  boost::circular_buffer<Job*> draining_{kDrains};  // results being stored, in order
-  bool buffer_free_ = true;                         // fetch may load into the other half of L0
-  std::uint32_t in_flight_ = 0;                     // fetched, not yet drained
+  EngineJob* fetching_ = nullptr;
+  EngineJob* fetched_ = nullptr;  // ready for the execute stage
+  EngineJob* executing_ = jobs_.data();
+  boost::circular_buffer<EngineJob*> draining_{kDrains};  // results being stored, in order
+  bool buffer_free_ = true;                               // fetch may load into the other half of L0
+  std::uint32_t in_flight_ = 0;                           // fetched, not yet drained
   bool stopped_ = false;
   bool halted_ = false;  // execute has halted and waits for a command
   bool executing_now_ = false;

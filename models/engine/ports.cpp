@@ -92,7 +92,8 @@ EventPort::EventPort(const char* name, Context& context, std::uint64_t base, std
       takes_(take_all()),
       gives_(give_all()) {}
 
-sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& descriptor, CommandTrace::Id id) {
+sim::Completion::Awaiter EventPort::begin(EventDirection& side, const hal::Descriptor& descriptor,
+                                          CommandTrace::Id id) {
   side.descriptor = &descriptor;
   side.id = id;
   side.done.begin();
@@ -100,7 +101,7 @@ sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& des
   return side.done.end();
 }
 
-tlm::tlm_generic_payload& EventPort::access(Side& side, std::uint64_t address, std::uint32_t tokens) {
+tlm::tlm_generic_payload& EventPort::access(EventDirection& side, std::uint64_t address, std::uint32_t tokens) {
   side.tokens = tokens;
   side.origin.descriptor = side.id;
   if (side.id != CommandTrace::kNone) side.payload.set_extension(&side.origin);

@@ -94,8 +94,8 @@ class EventPort {
 
  private:
   // State of one direction.
-  struct Side {
-    explicit Side(Context& context) : access(context) {}
+  struct EventDirection {
+    explicit EventDirection(Context& context) : access(context) {}
     sim::Semaphore requested;
     sim::Completion done;
     AtInitiator access;
@@ -105,8 +105,8 @@ class EventPort {
     CommandTrace::Id id = CommandTrace::kNone;
     std::uint32_t tokens = 0;
   };
-  sim::Completion::Awaiter begin(Side& side, const hal::Descriptor& descriptor, CommandTrace::Id id);
-  tlm::tlm_generic_payload& access(Side& side, std::uint64_t address, std::uint32_t tokens);
+  sim::Completion::Awaiter begin(EventDirection& side, const hal::Descriptor& descriptor, CommandTrace::Id id);
+  tlm::tlm_generic_payload& access(EventDirection& side, std::uint64_t address, std::uint32_t tokens);
   sim::Process take_all();
   sim::Process give_all();
 
@@ -116,7 +116,7 @@ class EventPort {
   int waiting_ = -1;
   Signal* signal_ = nullptr;
   Taken stalls_;
-  Side take_, give_;
+  EventDirection take_, give_;
   sim::Process takes_, gives_;
 };
 

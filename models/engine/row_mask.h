@@ -22,17 +22,17 @@ class RowMask {
         by_run_(mapped_ || (masked_ && rule_.mask.has_patterns())) {}
 
   // Visible columns: [0, head) and [first, end), with head = 0 or head < first; with a block map or a pattern, `runs`.
-  struct Run {
+  struct VisibleRun {
     std::uint64_t first, end;
   };
-  struct Columns {
+  struct VisibleColumns {
     std::uint64_t head = 0, first = 0, end = 0;
     bool mapped = false;
-    std::vector<Run> runs = {};
+    std::vector<VisibleRun> runs = {};
     std::uint64_t count() const {
       if (!mapped) return head + (end - first);
       std::uint64_t sum = 0;
-      for (const Run& r : runs) sum += r.end - r.first;
+      for (const VisibleRun& r : runs) sum += r.end - r.first;
       return sum;
     }
     // The n-th visible column.
@@ -45,31 +45,31 @@ class RowMask {
     template <typename Visit>
     void each_run(const Visit& visit) const {
       if (mapped) {
-        for (const Run& r : runs) visit(r.first, r.end);
+        for (const VisibleRun& r : runs) visit(r.first, r.end);
       } else {
         if (head > 0) visit(std::uint64_t{0}, head);
         visit(first, end);
       }
     }
   };
-  Columns of(std::uint64_t row) const {
+  VisibleColumns of(std::uint64_t row) const {
     if (!masked_) return {0, 0, columns_};
     const auto key_end = rule_.key + static_cast<std::uint32_t>(columns_);
     const hal::Visible v = hal::visible_rows(rule_.mask, rule_.row + static_cast<std::uint32_t>(row), 1, key_end);
     const auto column = [&](std::uint32_t key) { return std::uint64_t{key - std::min(key, rule_.key)}; };
-    Columns c{column(v.head), column(v.first), column(v.end)};
+    VisibleColumns c{column(v.head), column(v.first), column(v.end)};
     if (by_run_) see_runs(static_cast<std::uint32_t>(row), v, c);
     return c;
   }
   bool masked() const { return masked_; }
-  bool by_run() const { return by_run_; }  // uses Columns::runs
+  bool by_run() const { return by_run_; }  // uses VisibleColumns::runs
   // gather() packs the visible columns of a row; scatter() unpacks them and sets the others to `hidden`.
   template <typename T>
-  static void gather(const T* row, const Columns& c, T* out) {
+  static void gather(const T* row, const VisibleColumns& c, T* out) {
     c.each_run([&](std::uint64_t from, std::uint64_t to) { out = std::copy(row + from, row + to, out); });
   }
   template <typename T>
-  void scatter(const T* in, const Columns& c, T* row, T hidden) const {
+  void scatter(const T* in, const VisibleColumns& c, T* row, T hidden) const {
     std::uint64_t at = 0;
     c.each_run([&](std::uint64_t from, std::uint64_t to) {
       std::fill(row + at, row + from, hidden);
@@ -81,7 +81,7 @@ class RowMask {
   }
 
  private:
-  void see_runs(std::uint32_t row, const hal::Visible& v, Columns& c) const {
+  void see_runs(std::uint32_t row, const hal::Visible& v, VisibleColumns& c) const {
     c.mapped = true;
     const auto end = rule_.key + static_cast<std::uint32_t>(columns_);
     if (mapped_) {
@@ -91,7 +91,7 @@ class RowMask {
       see(row, std::max(rule_.key, v.first), std::min(v.end, end), c);
     }
   }
-  void see_map(std::uint32_t row, const hal::Visible& v, Columns& c) const {
+  void see_map(std::uint32_t row, const hal::Visible& v, VisibleColumns& c) const {
     const hal::Mask& m = rule_.mask;
     const auto keys = static_cast<std::uint32_t>(columns_);
     const hal::BlockWindow w = hal::window_of(m, rule_.row, rows_, rule_.key, keys);
@@ -105,7 +105,7 @@ class RowMask {
     }
   }
   // Adds the keys of [from, to) that no pattern hides.
-  void see(std::uint32_t row, std::uint32_t from, std::uint32_t to, Columns& c) const {
+  void see(std::uint32_t row, std::uint32_t from, std::uint32_t to, VisibleColumns& c) const {
     const hal::Mask& m = rule_.mask;
     if (!m.has_patterns()) return add(from, to, c);
     const std::uint32_t position = m.history + (rule_.row + row) % m.queries;
@@ -113,7 +113,7 @@ class RowMask {
       if (!m.hides(position, key)) add(key, key + 1, c);
     }
   }
-  void add(std::uint32_t from, std::uint32_t to, Columns& c) const {
+  void add(std::uint32_t from, std::uint32_t to, VisibleColumns& c) const {
     if (from >= to) return;
     if (!c.runs.empty() && c.runs.back().end == from - rule_.key) {
       c.runs.back().end = to - rule_.key;

@@ -30,20 +30,20 @@ struct NetworkConfig {
   static void describe(config::Keys<NetworkConfig>& key) {
     using namespace config;
     using C = NetworkConfig;
-    key(power_of_two("link_width", Unit::kBytes, 1, 4096,
+    key(power_of_two("link_width", KeyUnit::kBytes, 1, 4096,
                      "with kinds crossbar and mesh: a flit, of which a link takes one a cycle"),
         &C::link_bytes);
-    key(number("clock", Unit::kFrequency, 0, 100e9, "with kinds crossbar and mesh: of the links; 0: the platform's"),
+    key(number("clock", KeyUnit::kFrequency, 0, 100e9, "with kinds crossbar and mesh: of the links; 0: the platform's"),
         &C::hertz);
-    key(number("hop_latency", Unit::kCycles, 1, 10000,
+    key(number("hop_latency", KeyUnit::kCycles, 1, 10000,
                "with kinds crossbar and mesh: from link to link, in cycles of interconnect.clock"),
         &C::hop_cycles);
-    key(number("mesh_columns", Unit::kCount, 0, 1024, "with kind mesh: nodes in a row; 0: as square as it can be"),
+    key(number("mesh_columns", KeyUnit::kCount, 0, 1024, "with kind mesh: nodes in a row; 0: as square as it can be"),
         &C::columns);
-    key(number("dram_ports", Unit::kCount, 1, 1024,
+    key(number("dram_ports", KeyUnit::kCount, 1, 1024,
                "with kinds crossbar and mesh: nodes through which DRAM is reached, spread evenly among the clusters"),
         &C::dram_ports);
-    key(power_of_two("dram_interleave", Unit::kBytes, 16, kGiB,
+    key(power_of_two("dram_interleave", KeyUnit::kBytes, 16, kGiB,
                      "with kinds crossbar and mesh: bytes of DRAM behind a port before the next one's"),
         &C::dram_interleave_bytes);
     key(flag("multicast",

@@ -91,10 +91,14 @@ class IdealInterconnect : public Interconnect {
   }
 };
 
-const bool kRegistered = add_kind<Interconnect>(
-    {"interconnect", "ideal", "is a full crossbar without time of its own", {}, [](const ModuleContext& site) {
-       return std::make_unique<IdealInterconnect>(site.name, site.context);
-     }});
+const bool kRegistered =
+    add_kind<Interconnect>({"interconnect",
+                            "ideal",
+                            "is a full crossbar without time of its own",
+                            {},
+                            [](const ModuleContext& module_context) {
+                              return std::make_unique<IdealInterconnect>(module_context.name, module_context.context);
+                            }});
 
 }  // namespace
 

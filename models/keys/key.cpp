@@ -4,11 +4,12 @@
 
 namespace attnvp::config {
 
-bool is_integer(Unit unit) {
-  return unit == Unit::kCount || unit == Unit::kCycles || unit == Unit::kBytes || unit == Unit::kBytesPerCycle;
+bool is_integer(KeyUnit unit) {
+  return unit == KeyUnit::kCount || unit == KeyUnit::kCycles || unit == KeyUnit::kBytes ||
+         unit == KeyUnit::kBytesPerCycle;
 }
 
-KeyInfo number(std::string path, Unit unit, double minimum, double maximum, std::string meaning) {
+KeyInfo number(std::string path, KeyUnit unit, double minimum, double maximum, std::string meaning) {
   KeyInfo key;
   key.path = std::move(path);
   key.type = is_integer(unit) ? Type::kInteger : Type::kReal;
@@ -19,7 +20,7 @@ KeyInfo number(std::string path, Unit unit, double minimum, double maximum, std:
   return key;
 }
 
-KeyInfo power_of_two(std::string path, Unit unit, double minimum, double maximum, std::string meaning) {
+KeyInfo power_of_two(std::string path, KeyUnit unit, double minimum, double maximum, std::string meaning) {
   KeyInfo key = number(std::move(path), unit, minimum, maximum, std::move(meaning));
   key.power_of_two = true;
   return key;

@@ -13,7 +13,7 @@
 
 namespace attnvp::config {
 
-enum class Unit : std::uint8_t {
+enum class KeyUnit : std::uint8_t {
   kCount,          // plain integer
   kCycles,         // plain integer
   kBytes,          // bytes: B, KiB..TiB (powers of 1024), KB..TB (powers of 1000); a whole number of bytes
@@ -27,7 +27,7 @@ enum class Unit : std::uint8_t {
 };
 
 // Integer units hold exact whole numbers; the others are doubles in the base unit given above.
-bool is_integer(Unit unit);
+bool is_integer(KeyUnit unit);
 
 enum class Type : std::uint8_t { kInteger, kReal, kChoice, kString, kBool };
 
@@ -39,8 +39,8 @@ using Value = std::variant<std::uint64_t, double, std::string, bool>;
 struct KeyInfo {
   std::string path;  // dotted, e.g. "l1.size"
   Type type = Type::kInteger;
-  Unit unit = Unit::kCount;  // kInteger and kReal
-  double minimum = 0;        // in the unit's base, inclusive; integers are exact up to 2^53
+  KeyUnit unit = KeyUnit::kCount;  // kInteger and kReal
+  double minimum = 0;              // in the unit's base, inclusive; integers are exact up to 2^53
   double maximum = 0;
   bool power_of_two = false;       // kInteger
   std::vector<std::string> names;  // kChoice: names of the enumerators 0, 1, ...
@@ -55,8 +55,8 @@ constexpr double kGiB = 1024 * kMiB;
 constexpr double kTiB = 1024 * kGiB;
 
 // Constructors of keys. The unit determines the type of a number.
-KeyInfo number(std::string path, Unit unit, double minimum, double maximum, std::string meaning);
-KeyInfo power_of_two(std::string path, Unit unit, double minimum, double maximum, std::string meaning);
+KeyInfo number(std::string path, KeyUnit unit, double minimum, double maximum, std::string meaning);
+KeyInfo power_of_two(std::string path, KeyUnit unit, double minimum, double maximum, std::string meaning);
 KeyInfo choice(std::string path, std::vector<std::string> names, std::string meaning);
 KeyInfo text(std::string path, std::string meaning);  // 1 to 200 printable characters
 KeyInfo flag(std::string path, std::string meaning);
@@ -112,7 +112,7 @@ Key<Target> make_key(KeyInfo info, Members... members) {
 //     std::uint64_t size_bytes = 6ULL << 30;
 //     static void describe(config::Keys<DramConfig>& key) {
 //       using namespace config;
-//       key(number("size", Unit::kBytes, kMiB, 16 * kTiB, "main memory"), &DramConfig::size_bytes);
+//       key(number("size", KeyUnit::kBytes, kMiB, 16 * kTiB, "main memory"), &DramConfig::size_bytes);
 //     }
 //   };
 

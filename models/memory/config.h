@@ -21,15 +21,15 @@ struct ScratchpadConfig {
   static void describe(config::Keys<ScratchpadConfig>& key) {
     using namespace config;
     using C = ScratchpadConfig;
-    key(number("size", Unit::kBytes, kKiB, 4 * kGiB, "scratchpad of a cluster; all clusters' together <= 256 GiB"),
+    key(number("size", KeyUnit::kBytes, kKiB, 4 * kGiB, "scratchpad of a cluster; all clusters' together <= 256 GiB"),
         &C::size_bytes);
-    key(number("banks", Unit::kCount, 1, 4096, "banks of a scratchpad"), &C::banks);
-    key(number("bank_bandwidth", Unit::kBytesPerCycle, 1, 65536,
+    key(number("banks", KeyUnit::kCount, 1, 4096, "banks of a scratchpad"), &C::banks);
+    key(number("bank_bandwidth", KeyUnit::kBytesPerCycle, 1, 65536,
                "one bank's; times l1.banks is what all ports together can move"),
         &C::bank_bytes_per_cycle);
-    key(number("ports", Unit::kCount, 1, 1024, "ports of a scratchpad; initiators are spread over them in turn"),
+    key(number("ports", KeyUnit::kCount, 1, 1024, "ports of a scratchpad; initiators are spread over them in turn"),
         &C::ports);
-    key(number("port_bandwidth", Unit::kBytesPerCycle, 1, 65536, "one port's"), &C::port_bytes_per_cycle);
+    key(number("port_bandwidth", KeyUnit::kBytesPerCycle, 1, 65536, "one port's"), &C::port_bytes_per_cycle);
     key(config::kind("kind", "l1", "the L1 of a cluster"), &C::kind);
   }
 };
@@ -44,7 +44,7 @@ struct BankConfig {
   static void describe(config::Keys<BankConfig>& key) {
     using namespace config;
     using C = BankConfig;
-    KeyInfo interleave = number("interleave", Unit::kBytes, 0, kMiB,
+    KeyInfo interleave = number("interleave", KeyUnit::kBytes, 0, kMiB,
                                 "with kind banked: bytes of a bank before the next one's, a multiple of "
                                 "l1.bank_bandwidth, which is a bank's word; 0: a word");
     key(interleave, &C::interleave_bytes);
@@ -63,7 +63,8 @@ struct RegisterFileConfig {
   static void describe(config::Keys<RegisterFileConfig>& key) {
     using namespace config;
     using C = RegisterFileConfig;
-    key(number("size", Unit::kBytes, 64, 64 * kMiB, "register file of a core; smaller than l1.size"), &C::size_bytes);
+    key(number("size", KeyUnit::kBytes, 64, 64 * kMiB, "register file of a core; smaller than l1.size"),
+        &C::size_bytes);
     key(config::kind("kind", "l0", "the L0 of a core"), &C::kind);
   }
 };
@@ -83,9 +84,9 @@ struct L2Config {
     using namespace config;
     using C = L2Config;
     key(config::kind("kind", "l2", "a memory that all clusters share, for DMA"), &C::kind);
-    key(number("size", Unit::kBytes, kKiB, kTiB, "of the L2, all clusters together"), &C::size_bytes);
-    key(number("bandwidth", Unit::kBandwidth, 1e6, 1e15, "of the L2, all clusters together"), &C::bytes_per_second);
-    key(number("latency", Unit::kTime, 0, 1e-3, "of the L2, request to first data"), &C::latency_seconds);
+    key(number("size", KeyUnit::kBytes, kKiB, kTiB, "of the L2, all clusters together"), &C::size_bytes);
+    key(number("bandwidth", KeyUnit::kBandwidth, 1e6, 1e15, "of the L2, all clusters together"), &C::bytes_per_second);
+    key(number("latency", KeyUnit::kTime, 0, 1e-3, "of the L2, request to first data"), &C::latency_seconds);
     key(flag("staging",
              "firmware copies K and V that it streams for several row blocks into the L2 once, each cluster "
              "into its equal part of it"),
@@ -104,9 +105,9 @@ struct DramConfig {
     using namespace config;
     using C = DramConfig;
     key(config::kind("policy", "dram", "timing of the DRAM"), &C::policy);
-    key(number("size", Unit::kBytes, kMiB, 16 * kTiB, "main memory"), &C::size_bytes);
-    key(number("bandwidth", Unit::kBandwidth, 1e6, 100e12, "peak, all clusters together"), &C::bytes_per_second);
-    key(number("latency", Unit::kTime, 0, 1e-3, "request to first data"), &C::latency_seconds);
+    key(number("size", KeyUnit::kBytes, kMiB, 16 * kTiB, "main memory"), &C::size_bytes);
+    key(number("bandwidth", KeyUnit::kBandwidth, 1e6, 100e12, "peak, all clusters together"), &C::bytes_per_second);
+    key(number("latency", KeyUnit::kTime, 0, 1e-3, "request to first data"), &C::latency_seconds);
   }
 };
 
@@ -137,24 +138,24 @@ struct CacheConfig {
   static void describe(config::Keys<CacheConfig>& key) {
     using namespace config;
     using C = CacheConfig;
-    key(number("l2_size", Unit::kBytes, 4096, kTiB, "cache before the DRAM"), &C::size_bytes);
-    key(power_of_two("l2_line", Unit::kBytes, 32, 65536, "of the cache; what is replaced together"), &C::line_bytes);
-    key(power_of_two("l2_sectors", Unit::kCount, 1, 64,
+    key(number("l2_size", KeyUnit::kBytes, 4096, kTiB, "cache before the DRAM"), &C::size_bytes);
+    key(power_of_two("l2_line", KeyUnit::kBytes, 32, 65536, "of the cache; what is replaced together"), &C::line_bytes);
+    key(power_of_two("l2_sectors", KeyUnit::kCount, 1, 64,
                      "of a line, each of which comes from DRAM by itself; of 32 B or more: a line of fewer has fewer"),
         &C::sectors);
-    key(number("l2_bandwidth", Unit::kBandwidth, 1e6, 1e15, "of the cache, all clusters together"),
+    key(number("l2_bandwidth", KeyUnit::kBandwidth, 1e6, 1e15, "of the cache, all clusters together"),
         &C::bytes_per_second);
-    key(number("l2_latency", Unit::kTime, 0, 1e-3, "request to first data where it is in the cache"),
+    key(number("l2_latency", KeyUnit::kTime, 0, 1e-3, "request to first data where it is in the cache"),
         &C::latency_seconds);
     key(flag("l2_warm", "a job finds what it reads in the cache, as far as it has room: as when timed repeatedly"),
         &C::warm);
-    key(number("l2_ways", Unit::kCount, 0, 1U << 20,
+    key(number("l2_ways", KeyUnit::kCount, 0, 1U << 20,
                "lines of a set, of which the one used longest ago leaves; 0: any line may be anywhere"),
         &C::ways);
-    key(number("l2_slices", Unit::kCount, 1, 4096,
+    key(number("l2_slices", KeyUnit::kCount, 1, 4096,
                "slices, among which lines take turns, each with its share of l2_bandwidth"),
         &C::slices);
-    key(number("l2_misses", Unit::kCount, 0, 1U << 20, "lines on their way from DRAM at once; 0: any number"),
+    key(number("l2_misses", KeyUnit::kCount, 0, 1U << 20, "lines on their way from DRAM at once; 0: any number"),
         &C::misses);
     key(flag("l2_write_back", "what is written goes to DRAM when its line leaves the cache, not at once"),
         &C::write_back);

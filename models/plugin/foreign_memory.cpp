@@ -12,10 +12,13 @@ constexpr std::uint32_t kMostPieceBytes = 1U << 20;
 constexpr std::uint32_t kMostPorts = 1024;
 }  // namespace
 
-ForeignMemory::ForeignMemory(const std::string& library, const PluginContext& site, Surroundings surroundings)
-    : around_(std::move(surroundings)), plugin_(make_plugin<MemoryPlugin>(library, site)) {
-  const auto refuse = [&](const std::string& what) { throw PluginError(found_library(site.place, library, what)); };
-  of_library(site.place, library, [&] {
+ForeignMemory::ForeignMemory(const std::string& library, const PluginContext& module_context,
+                             MemorySurroundings surroundings)
+    : around_(std::move(surroundings)), plugin_(make_plugin<MemoryPlugin>(library, module_context)) {
+  const auto refuse = [&](const std::string& what) {
+    throw PluginError(found_library(module_context.place, library, what));
+  };
+  of_library(module_context.place, library, [&] {
     piece_bytes_ = plugin_->most_bytes();
     const bool is_power = piece_bytes_ != 0 && (piece_bytes_ & (piece_bytes_ - 1)) == 0;
     if (!is_power || piece_bytes_ > kMostPieceBytes) {
@@ -35,15 +38,15 @@ ForeignMemory::ForeignMemory(const std::string& library, const PluginContext& si
   });
 }
 
-ForeignMemory::Access& ForeignMemory::begin(std::function<void(const Access&)> over) {
-  auto* const access = new Access;
+ForeignMemory::ForeignAccess& ForeignMemory::begin(std::function<void(const ForeignAccess&)> over) {
+  auto* const access = new ForeignAccess;
   access->over = std::move(over);
   access->pieces = 1;  // until all pieces are added
   if (under_way_++ == 0) busy_since_ = around_.context.clock.now();
   return *access;
 }
 
-void ForeignMemory::add(Access& access, std::uint32_t initiator, bool is_read, std::uint64_t offset,
+void ForeignMemory::add(ForeignAccess& access, std::uint32_t initiator, bool is_read, std::uint64_t offset,
                         std::uint64_t bytes, std::uint64_t after_fs) {
   ForeignTarget& port = *ports_[initiator % ports_.size()];
   for (std::uint64_t at = offset / piece_bytes_ * piece_bytes_; at < offset + bytes; at += piece_bytes_) {
@@ -53,9 +56,9 @@ void ForeignMemory::add(Access& access, std::uint32_t initiator, bool is_read, s
   }
 }
 
-void ForeignMemory::end(Access& access) { done(access, 1); }
+void ForeignMemory::end(ForeignAccess& access) { done(access, 1); }
 
-void ForeignMemory::withdraw(Access& access) {
+void ForeignMemory::withdraw(ForeignAccess& access) {
   std::uint64_t unsent = 0;
   for (const auto& port : ports_) unsent += port->withdraw(&access);
   if (unsent == 0) return;
@@ -63,9 +66,9 @@ void ForeignMemory::withdraw(Access& access) {
   done(access, unsent);
 }
 
-void ForeignMemory::answered(const ForeignTarget::Request& request, tlm::tlm_response_status status,
+void ForeignMemory::answered(const ForeignTarget::TargetRequest& request, tlm::tlm_response_status status,
                              std::uint64_t end_fs) {
-  Access& access = *static_cast<Access*>(request.access);
+  ForeignAccess& access = *static_cast<ForeignAccess*>(request.access);
   if (status <= tlm::TLM_INCOMPLETE_RESPONSE) {
     access.is_ok = false;
     tlm::tlm_generic_payload named;
@@ -79,15 +82,15 @@ void ForeignMemory::answered(const ForeignTarget::Request& request, tlm::tlm_res
   done(access, 1);
 }
 
-void ForeignMemory::done(Access& access, std::uint64_t pieces) {
+void ForeignMemory::done(ForeignAccess& access, std::uint64_t pieces) {
   if ((access.pieces -= pieces) > 0) return;
-  const std::unique_ptr<Access> owned(&access);
+  const std::unique_ptr<ForeignAccess> owned(&access);
   last_end_ = std::max(last_end_, access.end_cycle);
   if (--under_way_ == 0) around_.busy_cycles += std::max(access.end_cycle, busy_since_) - busy_since_;
   access.over(access);
 }
 
-void ForeignMemory::broken(const ForeignTarget::Request* request, const std::string& what) {
+void ForeignMemory::broken(const ForeignTarget::TargetRequest* request, const std::string& what) {
   around_.fault(request == nullptr ? around_.base : around_.base + request->address,
                 fmt::format("its plug-in {}{}", what, request == nullptr ? "" : fmt::format(" ({})", request->text())));
 }
@@ -97,7 +100,7 @@ bool ForeignMemory::ends_later() const { return last_end_ > around_.context.cloc
 std::string ForeignMemory::waiting_for() const {
   for (const auto& port : ports_) {
     std::uint64_t cycle = 0;
-    const ForeignTarget::Request* const request = port->open(&cycle);
+    const ForeignTarget::TargetRequest* const request = port->open(&cycle);
     if (request == nullptr) continue;
     return fmt::format("its plug-in has not answered {} at {:#x} since cycle {}", request->text(),
                        around_.base + request->address, cycle);

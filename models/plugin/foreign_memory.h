@@ -17,7 +17,7 @@ namespace attnvp {
 class ForeignMemory final : public ForeignTarget::Owner {
  public:
   // Context from the surrounding memory.
-  struct Surroundings {
+  struct MemorySurroundings {
     Context& context;
     std::uint64_t base;  // first address of the memory
     std::function<void(std::uint64_t address, std::string what)> fault;
@@ -25,33 +25,34 @@ class ForeignMemory final : public ForeignTarget::Owner {
     Counter& busy_cycles;
   };
   // Throws PluginError.
-  ForeignMemory(const std::string& library, const PluginContext& site, Surroundings surroundings);
+  ForeignMemory(const std::string& library, const PluginContext& module_context, MemorySurroundings surroundings);
 
-  struct Access {
+  struct ForeignAccess {
     std::uint64_t pieces = 0;  // not completed
     std::uint64_t end_cycle = 0;
     bool is_ok = true;
-    std::function<void(const Access& access)> over;  // called in its last cycle or earlier
+    std::function<void(const ForeignAccess& access)> over;  // called in its last cycle or earlier
   };
   // Starts an access. add() gives it pieces; end() follows the last add().
-  Access& begin(std::function<void(const Access&)> over);
+  ForeignAccess& begin(std::function<void(const ForeignAccess&)> over);
   // Adds the pieces of `bytes` bytes at `offset`; `initiator` selects the socket.
-  void add(Access& access, std::uint32_t initiator, bool is_read, std::uint64_t offset, std::uint64_t bytes,
+  void add(ForeignAccess& access, std::uint32_t initiator, bool is_read, std::uint64_t offset, std::uint64_t bytes,
            std::uint64_t after_fs);
-  void end(Access& access);
+  void end(ForeignAccess& access);
   // Drops the pieces that were not sent.
-  void withdraw(Access& access);
+  void withdraw(ForeignAccess& access);
 
   std::uint32_t piece_bytes() const { return piece_bytes_; }
   bool ends_later() const;
   std::string waiting_for() const;
 
  private:
-  void answered(const ForeignTarget::Request& request, tlm::tlm_response_status status, std::uint64_t end_fs) override;
-  void broken(const ForeignTarget::Request* request, const std::string& what) override;
-  void done(Access& access, std::uint64_t pieces);
+  void answered(const ForeignTarget::TargetRequest& request, tlm::tlm_response_status status,
+                std::uint64_t end_fs) override;
+  void broken(const ForeignTarget::TargetRequest* request, const std::string& what) override;
+  void done(ForeignAccess& access, std::uint64_t pieces);
 
-  Surroundings around_;
+  MemorySurroundings around_;
   std::unique_ptr<MemoryPlugin> plugin_;
   std::uint32_t piece_bytes_ = 0;
   std::vector<unsigned char> scratch_;  // data buffer for plug-ins

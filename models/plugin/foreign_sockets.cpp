@@ -16,11 +16,12 @@ const char* const kStateNames[] = {"BEGIN_REQ", "END_REQ", "its answer"};  // la
 }
 
 // Phases that a target may send, by state. BEGIN_RESP implies END_REQ.
-const ForeignTarget::Transition ForeignTarget::kLegal[3] = {{State::kRequested, tlm::END_REQ, State::kAccepted},
-                                                            {State::kRequested, tlm::BEGIN_RESP, State::kAnswered},
-                                                            {State::kAccepted, tlm::BEGIN_RESP, State::kAnswered}};
+const ForeignTarget::Transition ForeignTarget::kLegal[3] = {
+    {AccessState::kRequested, tlm::END_REQ, AccessState::kAccepted},
+    {AccessState::kRequested, tlm::BEGIN_RESP, AccessState::kAnswered},
+    {AccessState::kAccepted, tlm::BEGIN_RESP, AccessState::kAnswered}};
 
-std::string ForeignTarget::Request::text() const {
+std::string ForeignTarget::TargetRequest::text() const {
   return fmt::format("a {} of {} bytes", is_read ? "read" : "write", bytes);
 }
 
@@ -33,7 +34,7 @@ ForeignTarget::ForeignTarget(sc_core::sc_module_name name, Context& context, tlm
   if (style != Style::kBlockingAtOnce) SC_THREAD(run);
 }
 
-void ForeignTarget::send(const Request& request, std::uint64_t after_fs) {
+void ForeignTarget::send(const TargetRequest& request, std::uint64_t after_fs) {
   queue_.push_back({request, ctx_.clock.now_fs() + after_fs});
   if (style_ == Style::kBlockingAtOnce && idle_ == 0) spawn();
   ctx_.event_queue.notify(queued_, after_fs);
@@ -45,15 +46,15 @@ void ForeignTarget::spawn() {
 
 std::uint64_t ForeignTarget::withdraw(const void* access) {
   const auto kept =
-      std::remove_if(queue_.begin(), queue_.end(), [&](const Waiting& w) { return w.request.access == access; });
+      std::remove_if(queue_.begin(), queue_.end(), [&](const WaitingAccess& w) { return w.request.access == access; });
   const auto count = static_cast<std::uint64_t>(queue_.end() - kept);
   queue_.erase(kept, queue_.end());
   return count;
 }
 
-const ForeignTarget::Request* ForeignTarget::open(std::uint64_t* sent_cycle) const {
+const ForeignTarget::TargetRequest* ForeignTarget::open(std::uint64_t* sent_cycle) const {
   const auto found =
-      std::find_if(pool_.begin(), pool_.end(), [](const auto& t) { return t->state != State::kAnswered; });
+      std::find_if(pool_.begin(), pool_.end(), [](const auto& t) { return t->state != AccessState::kAnswered; });
   if (found == pool_.end()) return nullptr;
   *sent_cycle = (*found)->sent_cycle;
   return &(*found)->request;
@@ -71,7 +72,7 @@ void ForeignTarget::run() {
       sc_core::wait(queued_);
       --idle_;
     }
-    const Waiting next = queue_.front();
+    const WaitingAccess next = queue_.front();
     queue_.pop_front();
     if (!queue_.empty() && style_ == Style::kBlockingAtOnce) {
       if (idle_ == 0) spawn();
@@ -167,10 +168,11 @@ void ForeignTarget::advance(Transaction& t, const tlm::tlm_phase& phase, const s
     request_end_ = std::min(request_end_, sc_core::sc_time_stamp() + delay);
     request_ended_.notify(delay);
   }
-  if (t.state == State::kAnswered) owner_.answered(t.request, t.payload.get_response_status(), now + delay.value());
+  if (t.state == AccessState::kAnswered)
+    owner_.answered(t.request, t.payload.get_response_status(), now + delay.value());
 }
 
-std::string ForeignTarget::allowed_after(State state) {
+std::string ForeignTarget::allowed_after(AccessState state) {
   std::string names;
   for (const Transition& l : kLegal) {
     if (l.from == state) names += (names.empty() ? "" : " or ") + std::string(tlm::tlm_phase(l.phase).get_name());
@@ -185,9 +187,11 @@ void ForeignTarget::broken(const Transaction* t, const std::string& what) {
 }
 
 // A payload is reused only after many others, so that a late response can be recognised.
-ForeignTarget::Transaction& ForeignTarget::begin(const Request& request) {
+ForeignTarget::Transaction& ForeignTarget::begin(const TargetRequest& request) {
   constexpr std::size_t kOthers = 1024;
-  const auto ended = [](const Transaction& t) { return t.state == State::kAnswered && t.payload.get_ref_count() <= 1; };
+  const auto ended = [](const Transaction& t) {
+    return t.state == AccessState::kAnswered && t.payload.get_ref_count() <= 1;
+  };
   if (pool_.size() > kOthers && ended(*pool_.front())) {
     pool_.push_back(std::move(pool_.front()));
     pool_.pop_front();
@@ -197,7 +201,7 @@ ForeignTarget::Transaction& ForeignTarget::begin(const Request& request) {
   Transaction& t = *pool_.back();
   t.request = request;
   t.sent_cycle = ctx_.clock.now();
-  t.state = State::kRequested;
+  t.state = AccessState::kRequested;
   fill_payload(t.payload, request.is_read ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND, request.address,
                request.data, request.bytes);
   return t;
@@ -245,8 +249,9 @@ void ForeignInitiator::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
 void ForeignInitiator::respond() {
   const std::uint64_t now = sc_core::sc_time_stamp().value();
   while (responding_ == nullptr && !answers_.empty()) {
-    const auto next = std::min_element(answers_.begin(), answers_.end(),
-                                       [](const Answer& a, const Answer& b) { return a.time_fs < b.time_fs; });
+    const auto next =
+        std::min_element(answers_.begin(), answers_.end(),
+                         [](const InitiatorResponse& a, const InitiatorResponse& b) { return a.time_fs < b.time_fs; });
     if (next->time_fs > now) return next_trigger(sc_core::sc_time::from_value(next->time_fs - now), changed_);
     tlm::tlm_generic_payload* const payload = next->payload;
     answers_.erase(next);
@@ -262,7 +267,7 @@ void ForeignInitiator::respond() {
 bool Passage::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
                     const Response& response) {
   if (free_hops_.empty()) free_hops_.push_back(&hops_.emplace_back(*this));
-  Hop& hop = *free_hops_.back();
+  PassageAccess& hop = *free_hops_.back();
   free_hops_.pop_back();
   hop.payload = &payload;
   hop.sent = &managed(payload, hop.own);
@@ -273,13 +278,13 @@ bool Passage::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, s
   return true;
 }
 
-void Passage::Hop::responded(bool /*is_ok*/, const sc_core::sc_time& delay) {
+void Passage::PassageAccess::responded(bool /*is_ok*/, const sc_core::sc_time& delay) {
   const Response to = response;
   owner.end(*this);
   to.send(delay);
 }
 
-void Passage::end(Hop& hop) {
+void Passage::end(PassageAccess& hop) {
   hop.sent->set_extension(hop.former);
   hop.payload->set_response_status(hop.sent->get_response_status());
   free_hops_.push_back(&hop);

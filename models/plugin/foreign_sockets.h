@@ -23,7 +23,7 @@ namespace attnvp {
 // owner, and nothing further is sent.
 class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
  public:
-  struct Request {
+  struct TargetRequest {
     bool is_read = true;
     std::uint64_t address = 0;  // relative to the target
     unsigned char* data = nullptr;
@@ -35,9 +35,9 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   class Owner {
    public:
     // The response takes effect at `end_fs`.
-    virtual void answered(const Request& request, tlm::tlm_response_status status, std::uint64_t end_fs) = 0;
+    virtual void answered(const TargetRequest& request, tlm::tlm_response_status status, std::uint64_t end_fs) = 0;
     // The target has violated the protocol with `request`, or without one (nullptr).
-    virtual void broken(const Request* request, const std::string& what) = 0;
+    virtual void broken(const TargetRequest* request, const std::string& what) = 0;
 
    protected:
     ~Owner() = default;
@@ -47,21 +47,21 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   ForeignTarget(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target, Style style,
                 Owner& owner);
 
-  void send(const Request& request, std::uint64_t after_fs);
+  void send(const TargetRequest& request, std::uint64_t after_fs);
   // Removes the requests of an access that were not sent; returns their number.
   std::uint64_t withdraw(const void* access);
   // Oldest request without a response, and the cycle in which it was sent; nullptr: none.
-  const Request* open(std::uint64_t* sent_cycle) const;
+  const TargetRequest* open(std::uint64_t* sent_cycle) const;
   // Request::access of a payload that a ForeignTarget has sent; nullptr for other payloads.
   static void* access_of(tlm::tlm_generic_payload& payload);
 
  private:
   // State of an access as seen by its initiator.
-  enum class State : std::uint8_t { kRequested, kAccepted, kAnswered };
+  enum class AccessState : std::uint8_t { kRequested, kAccepted, kAnswered };
   struct Transition {
-    State from;
+    AccessState from;
     tlm::tlm_phase_enum phase;
-    State to;
+    AccessState to;
   };
   static const Transition kLegal[3];
 
@@ -76,13 +76,13 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
     void copy_from(const tlm_extension_base& /*other*/) override {}
     void free() override {}  // owned by the pool
     tlm::tlm_generic_payload payload;
-    Request request;
+    TargetRequest request;
     std::uint64_t sent_cycle = 0;
-    State state = State::kAnswered;
+    AccessState state = AccessState::kAnswered;
     bool owes_end_resp = false;  // answered by the return value of the forward call
   };
-  struct Waiting {
-    Request request;
+  struct WaitingAccess {
+    TargetRequest request;
     std::uint64_t time_fs;  // earliest time of its request
   };
 
@@ -94,15 +94,15 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   void call(const Transaction& transaction, const Call& its_function);
   tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   void advance(Transaction& transaction, const tlm::tlm_phase& phase, const sc_core::sc_time& delay);
-  static std::string allowed_after(State state);
+  static std::string allowed_after(AccessState state);
   void broken(const Transaction* transaction, const std::string& what);
-  Transaction& begin(const Request& request);
+  Transaction& begin(const TargetRequest& request);
   void free(tlm::tlm_generic_payload* /*payload*/) override {}  // owned by the pool
 
   Context& ctx_;
   const Style style_;
   Owner& owner_;
-  std::deque<Waiting> queue_;
+  std::deque<WaitingAccess> queue_;
   std::deque<std::unique_ptr<Transaction>> pool_;  // in order of their start
   const Transaction* sending_ = nullptr;           // between start and end of its request
   sc_core::sc_time request_end_;                   // end of the current request, if known
@@ -129,14 +129,14 @@ class ForeignInitiator : public sc_core::sc_module, private tlm::tlm_fw_transpor
   void answer(tlm::tlm_generic_payload& payload, const sc_core::sc_time& after);
   void respond();
 
-  struct Answer {
+  struct InitiatorResponse {
     std::uint64_t time_fs;
     tlm::tlm_generic_payload* payload;
   };
   Context& ctx_;
   Target& target_;
   const std::uint32_t port_;
-  std::deque<Answer> answers_;                            // in order of arrival
+  std::deque<InitiatorResponse> answers_;                 // in order of arrival
   const tlm::tlm_generic_payload* responding_ = nullptr;  // between BEGIN_RESP and END_RESP
   sc_core::sc_event changed_;
 };
@@ -155,8 +155,8 @@ class Passage final : public Target {
 
  private:
   // Access that the target has accepted.
-  struct Hop final : PendingAccess {
-    explicit Hop(Passage& its_owner) : owner(its_owner) {}
+  struct PassageAccess final : PendingAccess {
+    explicit PassageAccess(Passage& its_owner) : owner(its_owner) {}
     void responded(bool is_ok, const sc_core::sc_time& delay) override;
     Passage& owner;
     tlm::tlm_generic_payload* payload = nullptr;  // payload of the initiator,
@@ -165,9 +165,9 @@ class Passage final : public Target {
     PendingAccess* former = nullptr;
     Response response;
   };
-  void end(Hop& hop);
-  std::deque<Hop> hops_;
-  std::vector<Hop*> free_hops_;
+  void end(PassageAccess& hop);
+  std::deque<PassageAccess> hops_;
+  std::vector<PassageAccess*> free_hops_;
 };
 
 }  // namespace attnvp

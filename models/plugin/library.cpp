@@ -70,7 +70,7 @@ std::string exception_text() {
   } catch (const std::exception& e) {
     return fmt::format("\"{}\"", e.what());
   } catch (...) {
-    return "that is no std::exception";
+    return "that is not a std::exception";
   }
 }
 
@@ -85,19 +85,19 @@ std::string library_problem(const std::string& place, const std::string& library
 
 void* library_function(const std::string& library, const std::string& kind) { return maker_of(open(library), kind); }
 
-PluginContext plugin_site(const ModuleContext& site) {
-  const MachineConfig& m = site.machine;
+PluginContext plugin_context(const ModuleContext& module_context) {
+  const MachineConfig& m = module_context.machine;
   PluginContext told{};
   told.name = "plugin";
   told.clock_hz = m.clock_hz;
-  told.size_bytes = site.size_bytes;
-  told.place = site.place;
-  told.cluster = site.cluster;
-  told.core = site.core;
-  told.full_data = site.context.full_data;
-  told.registers = site.base;
-  told.events = hal::events_base(site.cluster);
-  told.l1 = hal::l1_base(site.cluster);
+  told.size_bytes = module_context.size_bytes;
+  told.place = module_context.slot;
+  told.cluster = module_context.cluster;
+  told.core = module_context.core;
+  told.full_data = module_context.context.full_data;
+  told.registers = module_context.base;
+  told.events = hal::events_base(module_context.cluster);
+  told.l1 = hal::l1_base(module_context.cluster);
   told.l1_bytes = m.l1.size_bytes;
   told.channels = m.dma.channels;
   return told;

@@ -53,20 +53,20 @@ auto of_library(const std::string& place, const std::string& library, const Func
 
 // Creates the plug-in of a library. Throws PluginError.
 template <class Plugin>
-std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginContext& site) {
-  const std::string problem = library_problem(site.place, library, Plugin::kKind);
+std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginContext& module_context) {
+  const std::string problem = library_problem(module_context.place, library, Plugin::kKind);
   if (!problem.empty()) throw PluginError(problem);
   using Make = Plugin* (*)(const PluginContext*);
   const auto make = reinterpret_cast<Make>(library_function(library, Plugin::kKind));
-  std::unique_ptr<Plugin> made(of_library(site.place, library, [&] { return make(&site); }));
+  std::unique_ptr<Plugin> made(of_library(module_context.place, library, [&] { return make(&module_context); }));
   if (made == nullptr) {
-    throw PluginError(found_library(site.place, library, ", which made no plug-in (a null pointer)"));
+    throw PluginError(found_library(module_context.place, library, ", which made no plug-in (a null pointer)"));
   }
   return made;
 }
 
 // PluginContext without the members that depend on the kind of plug-in.
-PluginContext plugin_site(const ModuleContext& site);
+PluginContext plugin_context(const ModuleContext& module_context);
 
 // The kind `plugin` of a slot.
 template <class Of, class Plugin, class Interface>
@@ -79,8 +79,8 @@ Kind<Interface> plugin_kind(const char* meaning, std::vector<std::string> compon
       });
 }
 template <class Of>
-const std::string& library_of(const ModuleContext& site) {
-  return site.machine.own<LibraryConfig<Of>>().library;
+const std::string& library_of(const ModuleContext& module_context) {
+  return module_context.machine.own<LibraryConfig<Of>>().library;
 }
 
 // While a guard exists, exit() in library code ends the process with status 1 and a sentence on stderr that names the

@@ -25,11 +25,11 @@ struct PluginContext {
   std::uint64_t l1, l1_bytes;   // address and size of the cluster's L1
   std::uint32_t channels;       // DMA controllers
   std::uint32_t initiators;     // interconnects
-  struct Range {
+  struct TargetRange {
     std::uint64_t base, bytes;
   };
-  std::vector<Range> targets;      // interconnects: address range of each target
-  std::function<void()> finished;  // processors: to be called from a process when the firmware has ended
+  std::vector<TargetRange> targets;  // interconnects: address range of each target
+  std::function<void()> finished;    // processors: to be called from a process when the firmware has ended
 };
 
 // For `dram.policy`, `l2.kind`, `l1.kind` and `mailbox.kind`. The plug-in defines the timing; the platform stores the
@@ -92,9 +92,11 @@ class DmaPlugin {
 }  // namespace attnvp
 
 // One source file of the library uses the macro of its kind, with a class whose constructor takes a PluginContext.
-#define ATTNVP_PLUGIN_OF(Interface, symbol, Class)                                    \
-  extern "C" std::uint32_t attnvp_plugin_version() { return attnvp::kPluginVersion; } \
-  extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginContext* site) { return new Class(*site); }
+#define ATTNVP_PLUGIN_OF(Interface, symbol, Class)                                                  \
+  extern "C" std::uint32_t attnvp_plugin_version() { return attnvp::kPluginVersion; }               \
+  extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginContext* module_context) { \
+    return new Class(*module_context);                                                              \
+  }
 #define ATTNVP_MEMORY_PLUGIN(Class) ATTNVP_PLUGIN_OF(MemoryPlugin, memory, Class)
 #define ATTNVP_INTERCONNECT_PLUGIN(Class) ATTNVP_PLUGIN_OF(InterconnectPlugin, interconnect, Class)
 #define ATTNVP_PROCESSOR_PLUGIN(Class) ATTNVP_PLUGIN_OF(ProcessorPlugin, processor, Class)

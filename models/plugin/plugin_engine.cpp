@@ -27,16 +27,16 @@ namespace attnvp {
 // violations are faults of the surrounding module.
 class ForeignControl : public sc_core::sc_module {
  public:
-  using Fault = std::function<void(std::uint64_t address, std::string what)>;
+  using FaultCallback = std::function<void(std::uint64_t address, std::string what)>;
   ForeignControl(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target, Counter& descriptors,
-                 Fault fault);
+                 FaultCallback fault);
 
   tlm_utils::simple_target_socket<ForeignControl> in{"in"};
 
   std::string waiting_for() const;  // description of an access without response; empty: none
 
  private:
-  struct Call {
+  struct ControlCall {
     std::string what;  // "a write of 4 bytes"
     std::uint64_t address;
     std::uint64_t cycle;
@@ -46,13 +46,13 @@ class ForeignControl : public sc_core::sc_module {
 
   Context& ctx_;
   Counter& descriptors_;
-  Fault fault_;
-  std::deque<Call> calls_;  // in progress
+  FaultCallback fault_;
+  std::deque<ControlCall> calls_;  // in progress
   tlm_utils::simple_initiator_socket<ForeignControl> out_{"out"};
 };
 
 ForeignControl::ForeignControl(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target,
-                               Counter& descriptors, Fault fault)
+                               Counter& descriptors, FaultCallback fault)
     : sc_module(name), ctx_(context), descriptors_(descriptors), fault_(std::move(fault)) {
   in.register_b_transport(this, &ForeignControl::b_transport);
   in.register_transport_dbg(this, &ForeignControl::transport_dbg);
@@ -75,8 +75,8 @@ void ForeignControl::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_
     delay = sc_core::SC_ZERO_TIME;
     return;
   }
-  const auto found =
-      std::find_if(calls_.begin(), calls_.end(), [&](const Call& c) { return c.address == address && c.what == what; });
+  const auto found = std::find_if(calls_.begin(), calls_.end(),
+                                  [&](const ControlCall& c) { return c.address == address && c.what == what; });
   calls_.erase(found);
   if (delay.value() > UINT64_MAX - ctx_.clock.now_fs() - ctx_.clock.period_fs()) {
     fault_(address, fmt::format("its plug-in annotated a delay of {}; simulated time ends after 2^64 fs ({})",
@@ -90,7 +90,7 @@ void ForeignControl::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_
 
 std::string ForeignControl::waiting_for() const {
   if (calls_.empty()) return {};
-  const Call& call = calls_.front();
+  const ControlCall& call = calls_.front();
   return fmt::format("its plug-in has not answered {} at {:#x} since cycle {}", call.what, call.address, call.cycle);
 }
 
@@ -106,8 +106,8 @@ class BurstStream final : public Target {
   unsigned debug(std::uint32_t port, tlm::tlm_generic_payload& payload) override;
 
  private:
-  struct Burst final : PendingAccess {
-    explicit Burst(BurstStream& its_owner) : owner(its_owner) {}
+  struct StreamedBurst final : PendingAccess {
+    explicit StreamedBurst(BurstStream& its_owner) : owner(its_owner) {}
     void responded(bool is_ok, const sc_core::sc_time& delay) override;
     BurstStream& owner;
     tlm::tlm_generic_payload* payload = nullptr;
@@ -115,11 +115,11 @@ class BurstStream final : public Target {
     Stream stream;
     StreamTransaction transaction;
   };
-  void end(Burst& burst);
+  void end(StreamedBurst& burst);
   unsigned move(tlm::tlm_generic_payload& payload);
 
-  std::deque<Burst> bursts_;
-  std::vector<Burst*> free_bursts_;
+  std::deque<StreamedBurst> bursts_;
+  std::vector<StreamedBurst*> free_bursts_;
   tlm::tlm_dmi dmi_;
   bool has_dmi_ = false;
 };
@@ -135,7 +135,7 @@ bool BurstStream::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payloa
     return true;
   }
   if (free_bursts_.empty()) free_bursts_.push_back(&bursts_.emplace_back(*this));
-  Burst& burst = *free_bursts_.back();
+  StreamedBurst& burst = *free_bursts_.back();
   free_bursts_.pop_back();
   burst.payload = &payload;
   burst.response = response;
@@ -147,13 +147,13 @@ bool BurstStream::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payloa
   return true;
 }
 
-void BurstStream::Burst::responded(bool /*is_ok*/, const sc_core::sc_time& delay) {
+void BurstStream::StreamedBurst::responded(bool /*is_ok*/, const sc_core::sc_time& delay) {
   const Response to = response;
   owner.end(*this);
   to.send(delay);
 }
 
-void BurstStream::end(Burst& burst) {
+void BurstStream::end(StreamedBurst& burst) {
   burst.payload->set_response_status(burst.transaction.status);
   if (burst.transaction.is_response_ok()) move(*burst.payload);
   free_bursts_.push_back(&burst);
@@ -190,14 +190,14 @@ struct OfDma {
 
 class PluginEngine : public Engine, public Endless {
  public:
-  PluginEngine(sc_core::sc_module_name name, const ModuleContext& site, const std::string& library)
-      : Engine(name, site.context),
-        plugin_(make_plugin<EnginePlugin>(library, plugin_site(site))),
+  PluginEngine(sc_core::sc_module_name name, const ModuleContext& module_context, const std::string& library)
+      : Engine(name, module_context.context),
+        plugin_(make_plugin<EnginePlugin>(library, plugin_context(module_context))),
         l1_("l1_port"),
         events_("events"),
         from_l1_("from_l1", ctx_, l1_),
         from_events_("from_events", ctx_, events_) {
-    of_library(site.place, library, [&] {
+    of_library(module_context.slot, library, [&] {
       control_ = std::make_unique<ForeignControl>(
           "control", ctx_, plugin_->control(), descriptors,
           [this](std::uint64_t address, std::string what) { fault(FaultCode::kNone, address, std::move(what)); });
@@ -226,21 +226,21 @@ class PluginEngine : public Engine, public Endless {
 
 class PluginDma : public DmaController, public Endless {
  public:
-  PluginDma(sc_core::sc_module_name name, const ModuleContext& site)
-      : DmaController(name, site.context),
-        plugin_(make_plugin<DmaPlugin>(library_of<OfDma>(site), plugin_site(site))),
+  PluginDma(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : DmaController(name, module_context.context),
+        plugin_(make_plugin<DmaPlugin>(library_of<OfDma>(module_context), plugin_context(module_context))),
         bus_("bus"),
         l1_("l1"),
         from_bus_("from_bus", ctx_, bus_),
         from_l1_("from_l1", ctx_, l1_) {
-    of_library(site.place, library_of<OfDma>(site), [&] {
+    of_library(module_context.slot, library_of<OfDma>(module_context), [&] {
       control_ = std::make_unique<ForeignControl>(
           "control", ctx_, plugin_->control(), descriptors,
           [this](std::uint64_t address, std::string what) { fault(FaultCode::kNone, address, std::move(what)); });
       plugin_->bus().bind(from_bus_.in);
       plugin_->l1().bind(from_l1_.in);
     });
-    for (std::uint32_t i = 0; i < site.machine.dma.channels; ++i) {
+    for (std::uint32_t i = 0; i < module_context.machine.dma.channels; ++i) {
       events_.push_back(std::make_unique<InitiatorSocket>(fmt::format("events{}", i).c_str()));
     }
   }
@@ -265,15 +265,17 @@ class PluginDma : public DmaController, public Endless {
 constexpr const char* kEngineMeaning = "is a library's module that takes the same commands";
 
 const bool kMacKind =
-    add_kind(plugin_kind<OfMac, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& site) {
-      return std::make_unique<PluginEngine>(site.name, site, library_of<OfMac>(site));
+    add_kind(plugin_kind<OfMac, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginEngine>(module_context.name, module_context, library_of<OfMac>(module_context));
     }));
 const bool kVecKind =
-    add_kind(plugin_kind<OfVec, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& site) {
-      return std::make_unique<PluginEngine>(site.name, site, library_of<OfVec>(site));
+    add_kind(plugin_kind<OfVec, EnginePlugin, Engine>(kEngineMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginEngine>(module_context.name, module_context, library_of<OfVec>(module_context));
     }));
-const bool kDmaKind = add_kind(plugin_kind<OfDma, DmaPlugin, DmaController>(
-    kEngineMeaning, {}, [](const ModuleContext& site) { return std::make_unique<PluginDma>(site.name, site); }));
+const bool kDmaKind =
+    add_kind(plugin_kind<OfDma, DmaPlugin, DmaController>(kEngineMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginDma>(module_context.name, module_context);
+    }));
 
 }  // namespace
 

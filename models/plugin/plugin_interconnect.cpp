@@ -23,24 +23,26 @@ struct OfInterconnect {
 
 class PluginInterconnect : public Interconnect, public Endless, public ForeignTarget::Owner {
  public:
-  PluginInterconnect(sc_core::sc_module_name name, const ModuleContext& site)
-      : Interconnect(name, site.context), library_(library_of<OfInterconnect>(site)), site_(plugin_site(site)) {}
+  PluginInterconnect(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Interconnect(name, module_context.context),
+        library_(library_of<OfInterconnect>(module_context)),
+        plugin_context_(plugin_context(module_context)) {}
   bool is_approximately_timed() const override { return true; }
   bool ends_later() const override { return false; }
   std::string waiting_for() const override {
-    for (const Access& a : accesses_) {
-      if (a.state == State::kAtTarget) continue;
+    for (const ForwardedAccess& a : accesses_) {
+      if (a.state == ForwardState::kAtTarget) continue;
       return fmt::format("its plug-in has not {} {} at {:#x} since cycle {}",
-                         a.state == State::kSent ? "passed on" : "answered", text_of(a), a.payload->get_address(),
-                         a.cycle);
+                         a.state == ForwardState::kSent ? "passed on" : "answered", text_of(a),
+                         a.payload->get_address(), a.cycle);
     }
     return {};
   }
 
  private:
-  enum class State : std::uint8_t { kSent, kAtTarget, kReturning };
-  struct Access final : PendingAccess {
-    explicit Access(PluginInterconnect& its_owner) : owner(its_owner) {}
+  enum class ForwardState : std::uint8_t { kSent, kAtTarget, kReturning };
+  struct ForwardedAccess final : PendingAccess {
+    explicit ForwardedAccess(PluginInterconnect& its_owner) : owner(its_owner) {}
     // The target has responded; the response returns into the plug-in.
     void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override {
       returns();
@@ -50,11 +52,11 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
       sent->set_extension(former);
       payload->set_response_status(sent->get_response_status());
       inner->set_response_status(payload->get_response_status());
-      state = State::kReturning;
+      state = ForwardState::kReturning;
       cycle = owner.ctx_.clock.now();
     }
     PluginInterconnect& owner;
-    State state = State::kSent;
+    ForwardState state = ForwardState::kSent;
     std::uint64_t cycle = 0;  // of the last change of state
     int initiator = 0, target = 0;
     tlm::tlm_generic_payload* payload = nullptr;  // payload of the initiator,
@@ -64,7 +66,7 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
     PendingAccess* former = nullptr;            // extension of `sent`
     WaitingThread* thread = nullptr;            // LT initiator; nullptr: nb_transport
     Response exit;                              // response into the plug-in
-    std::list<Access>::iterator place;
+    std::list<ForwardedAccess>::iterator place;
   };
   // Output of the plug-in to one target.
   struct Exit final : Target {
@@ -79,16 +81,16 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
 
   // All initiators and targets have been added.
   void before_end_of_elaboration() override {
-    site_.initiators = initiators();
-    for (const AddressRange& range : map().ranges()) site_.targets.push_back({range.base, range.bytes});
-    plugin_ = make_plugin<InterconnectPlugin>(library_, site_);
+    plugin_context_.initiators = initiators();
+    for (const AddressRange& range : map().ranges()) plugin_context_.targets.push_back({range.base, range.bytes});
+    plugin_ = make_plugin<InterconnectPlugin>(library_, plugin_context_);
     of_library(OfInterconnect::kPlace, library_, [&] {
       const auto style = plugin_->phases() ? ForeignTarget::Style::kPhases : ForeignTarget::Style::kBlockingAtOnce;
-      for (std::uint32_t i = 0; i < site_.initiators; ++i) {
+      for (std::uint32_t i = 0; i < plugin_context_.initiators; ++i) {
         entries_.push_back(
             std::make_unique<ForeignTarget>(fmt::format("entry{}", i).c_str(), ctx_, plugin_->in(i), style, *this));
       }
-      for (std::uint32_t i = 0; i < site_.targets.size(); ++i) {
+      for (std::uint32_t i = 0; i < plugin_context_.targets.size(); ++i) {
         exits_.push_back(std::make_unique<Exit>(*this, static_cast<int>(i)));
         outputs_.push_back(std::make_unique<ForeignInitiator>(fmt::format("exit{}", i).c_str(), ctx_, *exits_.back()));
         plugin_->out(i).bind(outputs_.back()->in);
@@ -98,7 +100,7 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
 
   void enter(int initiator, int target, tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay,
              WaitingThread* thread) {
-    Access& a = accesses_.emplace_back(*this);
+    ForwardedAccess& a = accesses_.emplace_back(*this);
     a.place = std::prev(accesses_.end());
     a.cycle = ctx_.clock.now();
     a.initiator = initiator;
@@ -120,19 +122,19 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
   }
 
   bool leave(int output, tlm::tlm_generic_payload& inner, sc_core::sc_time& delay, const Response& response) {
-    auto* const a = static_cast<Access*>(ForeignTarget::access_of(inner));
-    if (a == nullptr || a->state != State::kSent || a->target != output) {
+    auto* const a = static_cast<ForwardedAccess*>(ForeignTarget::access_of(inner));
+    if (a == nullptr || a->state != ForwardState::kSent || a->target != output) {
       inner.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
       if (a == nullptr) {
         broken(nullptr, fmt::format("sent a payload that it was not given to output {}", output));
-      } else if (a->state != State::kSent) {
+      } else if (a->state != ForwardState::kSent) {
         fault_of(*a, "passed on twice");
       } else {
         fault_of(*a, fmt::format("sent to output {}; allowed is output {}:", output, a->target));
       }
       return true;
     }
-    a->state = State::kAtTarget;
+    a->state = ForwardState::kAtTarget;
     a->inner = &inner;
     a->exit = response;
     a->sent = &managed(*a->payload, a->own);
@@ -142,10 +144,12 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
     return true;
   }
 
-  void answered(const ForeignTarget::Request& request, tlm::tlm_response_status status, std::uint64_t end_fs) override {
-    Access& a = *static_cast<Access*>(request.access);
-    if (a.state != State::kReturning) {
-      if (!ctx_.faults.any()) fault_of(a, a.state == State::kSent ? "answered without passing on" : "answered early");
+  void answered(const ForeignTarget::TargetRequest& request, tlm::tlm_response_status status,
+                std::uint64_t end_fs) override {
+    ForwardedAccess& a = *static_cast<ForwardedAccess*>(request.access);
+    if (a.state != ForwardState::kReturning) {
+      if (!ctx_.faults.any())
+        fault_of(a, a.state == ForwardState::kSent ? "answered without passing on" : "answered early");
       a.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     } else if (status <= tlm::TLM_INCOMPLETE_RESPONSE && a.payload->is_response_ok()) {
       tlm::tlm_generic_payload named;
@@ -163,30 +167,31 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
     if (thread != nullptr) return thread->end(delay);
     respond(initiator, payload, delay);
   }
-  void broken(const ForeignTarget::Request* request, const std::string& what) override {
+  void broken(const ForeignTarget::TargetRequest* request, const std::string& what) override {
     fault(FaultCode::kNone, request == nullptr ? 0 : request->address,
           fmt::format("its plug-in {}{}", what, request == nullptr ? "" : fmt::format(" ({})", request->text())));
   }
-  void fault_of(const Access& a, const std::string& what) {
+  void fault_of(const ForwardedAccess& a, const std::string& what) {
     fault(FaultCode::kNone, a.payload->get_address(), fmt::format("its plug-in {} {}", what, text_of(a)));
   }
-  static std::string text_of(const Access& a) {
+  static std::string text_of(const ForwardedAccess& a) {
     return fmt::format("a {} of {} bytes", a.payload->is_read() ? "read" : "write", a.payload->get_data_length());
   }
 
   const std::string library_;
-  PluginContext site_;
+  PluginContext plugin_context_;
   std::unique_ptr<InterconnectPlugin> plugin_;
   std::vector<std::unique_ptr<ForeignTarget>> entries_;
   std::vector<std::unique_ptr<Exit>> exits_;
   std::vector<std::unique_ptr<ForeignInitiator>> outputs_;
-  std::list<Access> accesses_;  // in flight, oldest first
+  std::list<ForwardedAccess> accesses_;  // in flight, oldest first
   const ExitGuard exit_guard_{*this, ctx_.clock};
 };
 
 const bool kInterconnectKind = add_kind(plugin_kind<OfInterconnect, InterconnectPlugin, Interconnect>(
-    "is a library's network", {},
-    [](const ModuleContext& site) { return std::make_unique<PluginInterconnect>(site.name, site); }));
+    "is a library's network", {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginInterconnect>(module_context.name, module_context);
+    }));
 
 }  // namespace
 

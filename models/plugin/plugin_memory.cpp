@@ -34,17 +34,17 @@ struct OfMailbox {
 class PluginMemory : public Memory, public Endless, private Target {
  public:
   // `energy`: energy table entry of reads and writes, per word; without a component: none.
-  PluginMemory(sc_core::sc_module_name name, const ModuleContext& site, const std::string& library,
+  PluginMemory(sc_core::sc_module_name name, const ModuleContext& module_context, const std::string& library,
                std::uint64_t size_bytes, FixedMemory::Energy energy)
-      : Memory(name, site.context),
+      : Memory(name, module_context.context),
         read_words(*this, "read_words", "16-bit words", "words read", {energy.component, "read", energy.optional}),
         write_words(*this, "write_words", "16-bit words", "words written",
                     {energy.component, "write", energy.optional}),
         size_bytes_(size_bytes),
-        contents_(site.base, size_bytes),
+        contents_(module_context.base, size_bytes),
         foreign_(
-            library, told(site, size_bytes),
-            {site.context, site.base,
+            library, told(module_context, size_bytes),
+            {module_context.context, module_context.base,
              [this](std::uint64_t address, std::string what) { fault(FaultCode::kNone, address, std::move(what)); },
              pieces, busy_cycles}) {}
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
@@ -58,8 +58,8 @@ class PluginMemory : public Memory, public Endless, private Target {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one access under way"};
 
  private:
-  static PluginContext told(const ModuleContext& site, std::uint64_t size_bytes) {
-    PluginContext told = plugin_site(site);
+  static PluginContext told(const ModuleContext& module_context, std::uint64_t size_bytes) {
+    PluginContext told = plugin_context(module_context);
     told.size_bytes = size_bytes;
     return told;
   }
@@ -70,11 +70,12 @@ class PluginMemory : public Memory, public Endless, private Target {
     const std::uint64_t bytes = payload.get_data_length();
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     contents_.serve(payload);
-    ForeignMemory::Access& access = foreign_.begin([this, &payload, response](const ForeignMemory::Access& ended) {
-      if (!ended.is_ok) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-      const std::uint64_t now = ctx_.clock.now();
-      response.send(ctx_.clock.cycles(ended.end_cycle - std::min(ended.end_cycle, now)));
-    });
+    ForeignMemory::ForeignAccess& access =
+        foreign_.begin([this, &payload, response](const ForeignMemory::ForeignAccess& ended) {
+          if (!ended.is_ok) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+          const std::uint64_t now = ctx_.clock.now();
+          response.send(ctx_.clock.cycles(ended.end_cycle - std::min(ended.end_cycle, now)));
+        });
     foreign_.add(access, port, payload.is_read(), contents_.offset(payload), bytes, delay.value());
     foreign_.end(access);
     return false;
@@ -90,20 +91,22 @@ class PluginMemory : public Memory, public Endless, private Target {
 
 constexpr const char* kMemoryMeaning = "takes as long as a library's TLM-2.0 target";
 
-const bool kDramKind =
-    add_kind(plugin_kind<OfDram, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.dram"}, [](const ModuleContext& site) {
-      return std::make_unique<PluginMemory>(site.name, site, library_of<OfDram>(site), site.machine.dram.size_bytes,
+const bool kDramKind = add_kind(
+    plugin_kind<OfDram, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.dram"}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginMemory>(module_context.name, module_context, library_of<OfDram>(module_context),
+                                            module_context.machine.dram.size_bytes,
                                             FixedMemory::Energy{"attnvp.dram", false});
     }));
-const bool kL2Kind =
-    add_kind(plugin_kind<OfL2, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.l2"}, [](const ModuleContext& site) {
-      return std::make_unique<PluginMemory>(site.name, site, library_of<OfL2>(site), site.machine.l2.size_bytes,
+const bool kL2Kind = add_kind(
+    plugin_kind<OfL2, MemoryPlugin, Memory>(kMemoryMeaning, {"attnvp.l2"}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginMemory>(module_context.name, module_context, library_of<OfL2>(module_context),
+                                            module_context.machine.l2.size_bytes,
                                             FixedMemory::Energy{"attnvp.l2", true});
     }));
 const bool kMailboxKind =
-    add_kind(plugin_kind<OfMailbox, MemoryPlugin, Memory>(kMemoryMeaning, {}, [](const ModuleContext& site) {
-      return std::make_unique<PluginMemory>(site.name, site, library_of<OfMailbox>(site), site.size_bytes,
-                                            FixedMemory::Energy{nullptr, true});
+    add_kind(plugin_kind<OfMailbox, MemoryPlugin, Memory>(kMemoryMeaning, {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginMemory>(module_context.name, module_context, library_of<OfMailbox>(module_context),
+                                            module_context.size_bytes, FixedMemory::Energy{nullptr, true});
     }));
 
 }  // namespace
@@ -119,24 +122,24 @@ struct OfL1 {
 
 class PluginL1 : public Memory, public Endless, private Target, private StreamTarget {
  public:
-  PluginL1(sc_core::sc_module_name name, const ModuleContext& site)
-      : Memory(name, site.context),
-        base_(site.base),
-        size_bytes_(site.machine.l1.size_bytes),
+  PluginL1(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Memory(name, module_context.context),
+        base_(module_context.base),
+        size_bytes_(module_context.machine.l1.size_bytes),
         contents_(PluginL1::name(), base_, size_bytes_, ctx_.full_data),
-        engines_(site.engines),
+        engines_(module_context.engines),
         foreign_(
-            library_of<OfL1>(site), told(site),
-            {site.context, site.base,
+            library_of<OfL1>(module_context), told(module_context),
+            {module_context.context, module_context.base,
              [this](std::uint64_t address, std::string what) { fault(FaultCode::kNone, address, std::move(what)); },
              pieces, busy_cycles}) {
     control_.register_b_transport(this, &PluginL1::control_transport);
-    for (std::uint32_t i = 0; i < site.engines; ++i) {
+    for (std::uint32_t i = 0; i < module_context.engines; ++i) {
       streams_.push_back(std::make_unique<StreamTargetSocket>(("in" + std::to_string(i)).c_str(),
                                                               static_cast<StreamTarget&>(*this), i));
       stream_ends_.push_back(std::make_unique<StreamEnd>(*this));
     }
-    for (std::uint32_t i = 0; i < site.initiators; ++i) {
+    for (std::uint32_t i = 0; i < module_context.initiators; ++i) {
       sockets_.push_back(std::make_unique<TargetSocket>(("in" + std::to_string(engines_ + i)).c_str(), ctx_.event_queue,
                                                         static_cast<Target&>(*this), i));
     }
@@ -157,9 +160,9 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one access under way"};
 
  private:
-  static PluginContext told(const ModuleContext& site) {
-    PluginContext told = plugin_site(site);
-    told.size_bytes = site.machine.l1.size_bytes;
+  static PluginContext told(const ModuleContext& module_context) {
+    PluginContext told = plugin_context(module_context);
+    told.size_bytes = module_context.machine.l1.size_bytes;
     return told;
   }
   sc_core::sc_time until(std::uint64_t cycle) const {
@@ -177,11 +180,12 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
       return true;
     }
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
-    ForeignMemory::Access& access = foreign_.begin([this, &payload, response](const ForeignMemory::Access& ended) {
-      payload.set_response_status(ended.is_ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
-      if (ended.is_ok) contents_.move(payload);
-      response.send(until(ended.end_cycle));
-    });
+    ForeignMemory::ForeignAccess& access =
+        foreign_.begin([this, &payload, response](const ForeignMemory::ForeignAccess& ended) {
+          payload.set_response_status(ended.is_ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+          if (ended.is_ok) contents_.move(payload);
+          response.send(until(ended.end_cycle));
+        });
     foreign_.add(access, engines_ + initiator, payload.is_read(), run.address - base_, bytes, delay.value());
     foreign_.end(access);
     return false;
@@ -202,8 +206,8 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     transaction.status = tlm::TLM_OK_RESPONSE;
     if (stream.traffic() == 0 && stream.pace_cycles == 0) return true;
     const std::uint64_t paced = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay) + stream.pace_cycles;
-    ForeignMemory::Access& access =
-        foreign_.begin([this, &transaction, engine, response, paced](const ForeignMemory::Access& ended) {
+    ForeignMemory::ForeignAccess& access =
+        foreign_.begin([this, &transaction, engine, response, paced](const ForeignMemory::ForeignAccess& ended) {
           Withdrawal* const withdrawal = transaction.withdrawal;
           const bool is_withdrawn = withdrawal != nullptr && withdrawal->requested;
           if (withdrawal != nullptr) {
@@ -228,7 +232,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
   }
 
   // Adds the pieces of a region; each byte as often as it crosses the port.
-  void add(ForeignMemory::Access& access, std::uint32_t engine, const Region& region, std::uint64_t after_fs) {
+  void add(ForeignMemory::ForeignAccess& access, std::uint32_t engine, const Region& region, std::uint64_t after_fs) {
     const std::uint64_t piece = foreign_.piece_bytes(), row = std::min<std::uint64_t>(region.row_bytes, piece);
     std::uint64_t line = 0, column = 0;
     for (std::uint64_t crossed = 0; crossed < region.traffic_bytes;) {
@@ -251,8 +255,8 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
       if (access != nullptr) l1.foreign_.withdraw(*access);
     }
     PluginL1& l1;
-    ForeignMemory::Access* access = nullptr;  // nullptr: ended
-    sim::Event event;                         // withdrawal by the engine
+    ForeignMemory::ForeignAccess* access = nullptr;  // nullptr: ended
+    sim::Event event;                                // withdrawal by the engine
   };
 
   bool direct(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {
@@ -283,8 +287,9 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
 };
 
 const bool kL1Kind = add_kind(plugin_kind<OfL1, MemoryPlugin, Memory>(
-    "takes as long as a library's TLM-2.0 target", {"attnvp.l1"},
-    [](const ModuleContext& site) { return std::make_unique<PluginL1>(site.name, site); }));
+    "takes as long as a library's TLM-2.0 target", {"attnvp.l1"}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginL1>(module_context.name, module_context);
+    }));
 
 }  // namespace
 

@@ -20,14 +20,14 @@ struct OfControl {
 
 class PluginProcessor : public Processor, public Endless, private Target {
  public:
-  PluginProcessor(sc_core::sc_module_name name, const ModuleContext& site)
-      : Processor(name, site.context),
-        plugin_(make_plugin<ProcessorPlugin>(library_of<OfControl>(site), told(site))),
+  PluginProcessor(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Processor(name, module_context.context),
+        plugin_(make_plugin<ProcessorPlugin>(library_of<OfControl>(module_context), told(module_context))),
         bus_("bus"),
         from_bus_("from_bus", ctx_, *this) {
     SC_HAS_PROCESS(PluginProcessor);
     SC_THREAD(run);
-    of_library(site.place, library_of<OfControl>(site), [&] { plugin_->bus().bind(from_bus_.in); });
+    of_library(module_context.slot, library_of<OfControl>(module_context), [&] { plugin_->bus().bind(from_bus_.in); });
   }
   tlm::tlm_initiator_socket<>& bus() override { return bus_.out; }
   void start() override {
@@ -44,8 +44,8 @@ class PluginProcessor : public Processor, public Endless, private Target {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles from its start to its end"};
 
  private:
-  PluginContext told(const ModuleContext& site) {
-    PluginContext told = plugin_site(site);
+  PluginContext told(const ModuleContext& module_context) {
+    PluginContext told = plugin_context(module_context);
     told.finished = [this] {
       if (std::exchange(finished_, true)) return;
       finish_cycle_ = ctx_.clock.ceil_cycles(sc_core::sc_time_stamp());
@@ -86,8 +86,9 @@ class PluginProcessor : public Processor, public Endless, private Target {
 };
 
 const bool kProcessorKind = add_kind(plugin_kind<OfControl, ProcessorPlugin, Processor>(
-    "is a library's processor, with firmware of its own", {},
-    [](const ModuleContext& site) { return std::make_unique<PluginProcessor>(site.name, site); }));
+    "is a library's processor, with firmware of its own", {}, [](const ModuleContext& module_context) {
+      return std::make_unique<PluginProcessor>(module_context.name, module_context);
+    }));
 
 }  // namespace
 

@@ -223,7 +223,7 @@ void EventQueue::schedule(Event& event, std::uint64_t time_fs) {
 }
 
 void EventQueue::insert(Event& event, std::uint64_t time_fs) {
-  const Entry entry{time_fs, &event};
+  const QueuedEvent entry{time_fs, &event};
   if (event.place_ == Event::kNowhere && std::exchange(vacant_, false)) {
     sift_down(0, entry);
   } else if (event.place_ == Event::kNowhere) {
@@ -238,7 +238,7 @@ void EventQueue::insert(Event& event, std::uint64_t time_fs) {
 }
 
 void EventQueue::remove(std::size_t place) {
-  const Entry last = heap_.back();
+  const QueuedEvent last = heap_.back();
   heap_.pop_back();
   if (place == heap_.size()) return;
   if (last < heap_[place]) {
@@ -248,12 +248,12 @@ void EventQueue::remove(std::size_t place) {
   }
 }
 
-void EventQueue::sift_up(std::size_t place, const Entry& entry) {
+void EventQueue::sift_up(std::size_t place, const QueuedEvent& entry) {
   for (std::size_t above; place > 0 && entry < heap_[above = (place - 1) / 2]; place = above) put(place, heap_[above]);
   put(place, entry);
 }
 
-void EventQueue::sift_down(std::size_t place, const Entry& entry) {
+void EventQueue::sift_down(std::size_t place, const QueuedEvent& entry) {
   for (std::size_t below; (below = 2 * place + 1) < heap_.size(); place = below) {
     if (below + 1 < heap_.size() && heap_[below + 1] < heap_[below]) ++below;
     if (!(heap_[below] < entry)) break;

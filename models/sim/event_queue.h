@@ -133,10 +133,12 @@ class EventQueue : public sc_core::sc_module {
  private:
   friend class Event;
   friend class Condition;
-  struct Entry {
+  struct QueuedEvent {
     std::uint64_t time;
     Event* event;
-    bool operator<(const Entry& o) const { return time != o.time ? time < o.time : event->order_ < o.event->order_; }
+    bool operator<(const QueuedEvent& o) const {
+      return time != o.time ? time < o.time : event->order_ < o.event->order_;
+    }
   };
   // A SystemC thread that waits through the queue.
   struct Thread {
@@ -165,7 +167,7 @@ class EventQueue : public sc_core::sc_module {
   void add_delta(Event& event);
   // Timers of threads are ordered after all events of their time.
   static constexpr std::uint64_t kThreads = std::uint64_t{1} << 63;
-  static bool is_of_thread(const Entry& entry) { return entry.event->order_ >= kThreads; }
+  static bool is_of_thread(const QueuedEvent& entry) { return entry.event->order_ >= kThreads; }
   bool alone_in_front() const {
     const auto later = [this](std::size_t place) {
       return place >= heap_.size() || heap_[place].time > time_ || is_of_thread(heap_[place]);
@@ -175,9 +177,9 @@ class EventQueue : public sc_core::sc_module {
   void schedule(Event& event, std::uint64_t time_fs);
   void insert(Event& event, std::uint64_t time_fs);
   void remove(std::size_t place);
-  void sift_up(std::size_t place, const Entry& entry);
-  void sift_down(std::size_t place, const Entry& entry);
-  void put(std::size_t place, const Entry& entry) {
+  void sift_up(std::size_t place, const QueuedEvent& entry);
+  void sift_down(std::size_t place, const QueuedEvent& entry);
+  void put(std::size_t place, const QueuedEvent& entry) {
     heap_[place] = entry;
     entry.event->place_ = place;
   }
@@ -189,7 +191,7 @@ class EventQueue : public sc_core::sc_module {
   bool is_ahead_ = false;             // or a thread runs ahead; the kernel is then not notified
   std::uint64_t woken_ = UINT64_MAX;  // time of the pending kernel notification
   std::uint64_t scheduled_ = 0, done_ = 0;
-  std::vector<Entry> heap_;
+  std::vector<QueuedEvent> heap_;
   bool vacant_ = false;        // the first entry is being executed; the next scheduled event may take its place
   std::vector<Event*> delta_;  // entries before next_ are done; nullptr: cancelled
   std::size_t next_ = 0;

@@ -15,17 +15,17 @@ Counter::Counter(CounterOwner& owner, const char* name, const char* unit, const 
   owner.counters_.push_back(this);
 }
 
-Signal::Signal(CounterOwner& owner, std::string name, Kind kind, unsigned bits, const char* const* names,
+Signal::Signal(CounterOwner& owner, std::string name, SignalKind kind, unsigned bits, const char* const* names,
                const char* unit)
     : kind_(kind), bits_(bits), names_(names), unit_(unit), name_(std::move(name)) {
   owner.signals_.push_back(this);
 }
 Signal::Signal(CounterOwner& owner, std::string name, unsigned bits)
-    : Signal(owner, std::move(name), Kind::kBits, bits, nullptr, "") {}
+    : Signal(owner, std::move(name), SignalKind::kBits, bits, nullptr, "") {}
 Signal::Signal(CounterOwner& owner, std::string name, const char* const* names)
-    : Signal(owner, std::move(name), Kind::kEnum, 8, names, "") {}
+    : Signal(owner, std::move(name), SignalKind::kEnum, 8, names, "") {}
 Signal::Signal(CounterOwner& owner, std::string name, Real real)
-    : Signal(owner, std::move(name), Kind::kReal, 64, nullptr, real.unit) {}
+    : Signal(owner, std::move(name), SignalKind::kReal, 64, nullptr, real.unit) {}
 
 Clock::Clock(double hertz, const sim::EventQueue* event_queue)
     : event_queue_(event_queue),

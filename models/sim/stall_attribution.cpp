@@ -30,7 +30,7 @@ Footprint footprint_of(const hal::Descriptor& d) {
     if (info == nullptr || d.type[i] == hal::ElementType::kNone) continue;
     const hal::Operand& o = d.operand[i];
     f.region[static_cast<std::size_t>(f.regions++)] = {
-        o.address, all_rows(d, i), d.row_bytes(i), o.row_stride, 0, info->role != hal::Role::kRead};
+        o.address, all_rows(d, i), d.row_bytes(i), o.row_stride, 0, info->role != hal::OperandRole::kRead};
   }
   return f;
 }
@@ -49,7 +49,7 @@ bool touch(const Footprint& a, bool a_writes, const Footprint& b, bool b_writes)
 }  // namespace
 
 std::uint8_t SignallingDescriptors::tag(std::uint64_t address) const {
-  for (const Range& r : ranges) {
+  for (const TaggedRange& r : ranges) {
     if (address >= r.begin && address < r.end) return r.tag;
   }
   return 0;
@@ -58,7 +58,7 @@ std::uint8_t SignallingDescriptors::tag(std::uint64_t address) const {
 StallReason SignallingDescriptors::reason_of(std::uint64_t event, const hal::Descriptor& waiting) const {
   const std::size_t cluster = cluster_of(event), number = number_of(event);
   if (cluster >= last_.size() || number >= last_[cluster].size()) return {StallReason::kOrder};
-  const Last& last = last_[cluster][number];
+  const LastSignal& last = last_[cluster][number];
   return last.given ? between(last.by, waiting) : StallReason{StallReason::kOrder};
 }
 
@@ -82,7 +82,7 @@ void StallAttribution::reset(std::uint64_t now) {
 }
 
 void StallAttribution::add(const StallReason& cause, std::uint64_t cycles) {
-  for (Line& line : lines_) {
+  for (StallLine& line : lines_) {
     if (!(line.first == cause)) continue;
     line.second += cycles;
     return;

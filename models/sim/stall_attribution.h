@@ -18,7 +18,7 @@
 namespace attnvp {
 
 struct StallReason {
-  enum Kind : std::uint8_t {
+  enum StallKind : std::uint8_t {
     kProcessor,  // the queue is empty
     kFill,       // the first operands are being loaded
     kDrain,      // results of earlier descriptors are being stored
@@ -27,7 +27,7 @@ struct StallReason {
     kOrder,      // ordered after `by` without sharing bytes
     kPending,    // waits for an event that was not signalled yet
   };
-  Kind kind = kProcessor;
+  StallKind kind = kProcessor;
   Operation by = Operation::kNone;
   std::uint8_t tag = 0;  // tag of the memory range that a load read (SignallingDescriptors::tag), 0: none
   bool operator==(const StallReason& o) const { return kind == o.kind && by == o.by && tag == o.tag; }
@@ -37,11 +37,11 @@ struct StallReason {
 class SignallingDescriptors {
  public:
   // Tagged ranges of addresses; the owner of the table defines the tags.
-  struct Range {
+  struct TaggedRange {
     std::uint64_t begin, end;
     std::uint8_t tag;
   };
-  std::vector<Range> ranges;
+  std::vector<TaggedRange> ranges;
 
   void signalled(std::uint64_t event, const hal::Descriptor& giver) {
     const std::size_t cluster = cluster_of(event), number = number_of(event);
@@ -56,7 +56,7 @@ class SignallingDescriptors {
   void clear() { last_.clear(); }
 
  private:
-  struct Last {
+  struct LastSignal {
     bool given = false;
     hal::Descriptor by{};
   };
@@ -65,14 +65,18 @@ class SignallingDescriptors {
   static std::size_t number_of(std::uint64_t event) {
     return (event - hal::kControlBase) % hal::kClusterStride / hal::kEventStride;
   }
-  std::vector<std::vector<Last>> last_;  // by cluster, by event number
+  std::vector<std::vector<LastSignal>> last_;  // by cluster, by event number
 };
 
 // Stall attribution of one engine, in cycles of the platform clock.
 class StallAttribution {
  public:
-  enum Unit : std::uint8_t { kIdle, kBusy, kBlocked };  // blocked: done, but earlier results are still being stored
-  using Line = std::pair<StallReason, std::uint64_t>;
+  enum UnitState : std::uint8_t {
+    kIdle,
+    kBusy,
+    kBlocked
+  };  // blocked: done, but earlier results are still being stored
+  using StallLine = std::pair<StallReason, std::uint64_t>;
 
   void reset(std::uint64_t now);
   // From now on idle cycles have the reason `cause`.
@@ -89,20 +93,20 @@ class StallAttribution {
     add(cause, pending_);
     pending_ = 0;
   }
-  void unit(Unit unit, std::uint64_t now) {
+  void unit(UnitState unit, std::uint64_t now) {
     settle(now);
     unit_ = unit;
   }
-  const std::vector<Line>& lines() const { return lines_; }
+  const std::vector<StallLine>& lines() const { return lines_; }
 
  private:
   void settle(std::uint64_t now);
   void add(const StallReason& cause, std::uint64_t cycles);
 
-  Unit unit_ = kIdle;
+  UnitState unit_ = kIdle;
   StallReason front_;
   std::uint64_t since_ = 0, pending_ = 0;
-  std::vector<Line> lines_;
+  std::vector<StallLine> lines_;
 };
 
 // Time of one unit of a module, for reports.
@@ -113,7 +117,7 @@ struct StallCounts {
   std::uint64_t bank_cycles = 0;    // of which L1 bank conflicts
   std::uint64_t ragged_cycles = 0;  // other busy cycles, lost at ragged edges
   std::uint64_t bytes = 0;          // moved in this time
-  std::vector<StallAttribution::Line> idle;
+  std::vector<StallAttribution::StallLine> idle;
 };
 
 }  // namespace attnvp

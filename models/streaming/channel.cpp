@@ -97,7 +97,7 @@ TraceLog::TraceLog(sc_core::sc_module_name name, const Clock& clock) : sc_core::
 
 std::uint64_t TraceLog::play() {
   std::stable_sort(changes_.begin(), changes_.end(),
-                   [](const Change& a, const Change& b) { return a.cycle < b.cycle; });
+                   [](const LoggedChange& a, const LoggedChange& b) { return a.cycle < b.cycle; });
   next_ = 0;
   start_ = sc_core::sc_time_stamp();
   if (changes_.empty()) return 0;
@@ -109,7 +109,7 @@ void TraceLog::step() {
   const std::uint64_t cycle = changes_[next_].cycle;
   std::vector<std::pair<Signal*, std::uint64_t>> now;
   for (; next_ < changes_.size() && changes_[next_].cycle == cycle; ++next_) {
-    const Change& change = changes_[next_];
+    const LoggedChange& change = changes_[next_];
     auto entry = std::find_if(now.begin(), now.end(), [&](const auto& e) { return e.first == change.signal; });
     if (entry == now.end()) entry = now.insert(now.end(), {change.signal, change.signal->value()});
     entry->second = change.relative ? entry->second + change.value : change.value;

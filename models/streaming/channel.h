@@ -34,7 +34,7 @@ class TraceLog : public sc_core::sc_module {
   std::uint64_t play();
 
  private:
-  struct Change {
+  struct LoggedChange {
     std::uint64_t cycle;
     Signal* signal;
     std::uint64_t value;
@@ -43,7 +43,7 @@ class TraceLog : public sc_core::sc_module {
   void step();
 
   const Clock& clock_;
-  std::vector<Change> changes_;
+  std::vector<LoggedChange> changes_;
   std::size_t next_ = 0;
   sc_core::sc_time start_;
   sc_core::sc_event go_;
@@ -117,7 +117,7 @@ class Channel : public Module {
   // Ring of mask_ + 1 slots with elements taken_ .. sent_ - 1.
   std::uint64_t sent_ = 0, taken_ = 0;
   std::uint64_t limit_ = 0, mask_ = 0;
-  host_memory::Share host_;
+  host_memory::MemoryShare host_;
   std::string refusal_;  // reason why it could not grow
   std::vector<std::uint64_t> arrivals_;
   std::vector<float> values_;

@@ -67,48 +67,54 @@ void running_max(const Firing& f) {
 
 constexpr Shape kS = Shape::kScalar, kV = Shape::kVector, kA = Shape::kAny;
 
-Work lanes(std::uint32_t arithmetic) { return {0, arithmetic, 0, 0}; }
+FiringWork lanes(std::uint32_t arithmetic) { return {0, arithmetic, 0, 0}; }
 
 }  // namespace
 
-const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all = {
-      {"source", Kind::kSource, {}, {{"x", kV}}, {}, copy, "rows of Q, K or V: `tensor`, sent per score or `per: row`"},
-      {"output", Kind::kSink, {{"x", kV}}, {}, {}, copy, "takes O, one vector per row, for the golden check"},
-      {"discard", Kind::kSink, {{"x", kA}}, {}, {}, nothing, "takes anything"},
-      {"dot", Kind::kMap, {{"q", kV}, {"k", kV}}, {{"s", kS}}, lanes(1), dot, "s = q . k"},
-      {"dot_exp", Kind::kMap, {{"q", kV}, {"k", kV}}, {{"p", kS}}, {0, 1, 1, 0}, dot_exp, "p = e^(q . k)"},
-      {"exp", Kind::kMap, {{"x", kS}}, {{"y", kS}}, {0, 0, 1, 0}, exp, "y = e^x"},
-      {"sub_exp", Kind::kMap, {{"x", kS}, {"m", kS}}, {{"y", kS}}, {1, 0, 1, 0}, sub_exp, "y = e^(x - m)"},
-      {"add", Kind::kMap, {{"x", kA}, {"y", kA}}, {{"z", kA}}, lanes(1), add, "z = x + y"},
-      {"sub", Kind::kMap, {{"x", kA}, {"y", kA}}, {{"z", kA}}, lanes(1), sub, "z = x - y"},
-      {"mul", Kind::kMap, {{"x", kA}, {"by", kS}}, {{"z", kA}}, lanes(1), mul, "z = x by"},
-      {"div", Kind::kMap, {{"x", kA}, {"by", kS}}, {{"z", kA}}, {0, 0, 0, 1}, div, "z = x / by"},
-      {"sum", Kind::kReduction, {{"x", kA}}, {{"sum", kA}}, lanes(1), sum, "sum of x over the row"},
-      {"max", Kind::kReduction, {{"x", kS}}, {{"max", kS}}, lanes(1), max, "greatest x of the row"},
+const std::vector<StreamOperation>& operations() {
+  static const std::vector<StreamOperation> all = {
+      {"source",
+       NodeKind::kSource,
+       {},
+       {{"x", kV}},
+       {},
+       copy,
+       "rows of Q, K or V: `tensor`, sent per score or `per: row`"},
+      {"output", NodeKind::kSink, {{"x", kV}}, {}, {}, copy, "takes O, one vector per row, for the golden check"},
+      {"discard", NodeKind::kSink, {{"x", kA}}, {}, {}, nothing, "takes anything"},
+      {"dot", NodeKind::kMap, {{"q", kV}, {"k", kV}}, {{"s", kS}}, lanes(1), dot, "s = q . k"},
+      {"dot_exp", NodeKind::kMap, {{"q", kV}, {"k", kV}}, {{"p", kS}}, {0, 1, 1, 0}, dot_exp, "p = e^(q . k)"},
+      {"exp", NodeKind::kMap, {{"x", kS}}, {{"y", kS}}, {0, 0, 1, 0}, exp, "y = e^x"},
+      {"sub_exp", NodeKind::kMap, {{"x", kS}, {"m", kS}}, {{"y", kS}}, {1, 0, 1, 0}, sub_exp, "y = e^(x - m)"},
+      {"add", NodeKind::kMap, {{"x", kA}, {"y", kA}}, {{"z", kA}}, lanes(1), add, "z = x + y"},
+      {"sub", NodeKind::kMap, {{"x", kA}, {"y", kA}}, {{"z", kA}}, lanes(1), sub, "z = x - y"},
+      {"mul", NodeKind::kMap, {{"x", kA}, {"by", kS}}, {{"z", kA}}, lanes(1), mul, "z = x by"},
+      {"div", NodeKind::kMap, {{"x", kA}, {"by", kS}}, {{"z", kA}}, {0, 0, 0, 1}, div, "z = x / by"},
+      {"sum", NodeKind::kReduction, {{"x", kA}}, {{"sum", kA}}, lanes(1), sum, "sum of x over the row"},
+      {"max", NodeKind::kReduction, {{"x", kS}}, {{"max", kS}}, lanes(1), max, "greatest x of the row"},
       {"weighted_sum",
-       Kind::kReduction,
+       NodeKind::kReduction,
        {{"p", kS}, {"v", kV}},
        {{"o", kV}},
        lanes(1),
        weighted_sum,
        "o = sum of p v over the row"},
       {"running_max",
-       Kind::kScan,
+       NodeKind::kScan,
        {{"s", kS}},
        {{"scale", kS}, {"weight", kS}},
        {3, 0, 2, 0},
        running_max,
        "with m the greatest s so far: scale = e^(m before - m), weight = e^(s - m)"},
       {"rescaled_sum",
-       Kind::kReduction,
+       NodeKind::kReduction,
        {{"scale", kS}, {"weight", kS}},
        {{"r", kS}},
        lanes(1),
        rescaled_sum,
        "r = r scale + weight over the row"},
       {"rescaled_weighted_sum",
-       Kind::kReduction,
+       NodeKind::kReduction,
        {{"scale", kS}, {"weight", kS}, {"v", kV}},
        {{"o", kV}},
        lanes(2),
@@ -118,8 +124,8 @@ const std::vector<Operation>& operations() {
   return all;
 }
 
-const Operation* find_operation(std::string_view name) {
-  for (const Operation& operation : operations()) {
+const StreamOperation* find_operation(std::string_view name) {
+  for (const StreamOperation& operation : operations()) {
     if (name == operation.name) return &operation;
   }
   return nullptr;

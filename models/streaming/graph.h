@@ -23,7 +23,7 @@ enum class Shape : std::uint8_t { kScalar, kVector, kAny };  // kAny: either one
 
 // Rates of a node. A map sends per firing. A scan fires and sends per score. A reduction fires per score and sends once
 // per row, with the row's last score.
-enum class Kind : std::uint8_t { kSource, kMap, kScan, kReduction, kSink };
+enum class NodeKind : std::uint8_t { kSource, kMap, kScan, kReduction, kSink };
 
 struct Port {
   const char* name;
@@ -40,23 +40,23 @@ struct Firing {
 };
 
 // Operations of one firing, for energy. per_lane: per element of the node's widest port.
-struct Work {
+struct FiringWork {
   std::uint32_t arithmetic = 0, arithmetic_per_lane = 0;  // multiply-add, add, multiply, compare
   std::uint32_t exponentials = 0;
   std::uint32_t divisions_per_lane = 0;
 };
 
-struct Operation {
+struct StreamOperation {
   const char* name;
-  Kind kind;
+  NodeKind kind;
   std::vector<Port> inputs, outputs;
-  Work work;
+  FiringWork work;
   void (*compute)(const Firing&);
   const char* meaning;
 };
 
-const std::vector<Operation>& operations();
-const Operation* find_operation(std::string_view name);  // nullptr: none
+const std::vector<StreamOperation>& operations();
+const StreamOperation* find_operation(std::string_view name);  // nullptr: none
 
 inline constexpr std::string_view kSourceName = "source", kOutputName = "output";
 
@@ -66,7 +66,7 @@ enum class Tensor : std::uint8_t { kQ, kK, kV };
 
 struct NodeSpec {
   std::string name;
-  const Operation* operation = nullptr;
+  const StreamOperation* operation = nullptr;
   std::uint64_t ii = 1;        // initiation interval: cycles between firings
   std::uint64_t latency = 1;   // cycles from the inputs to the arrival of the results
   bool per_row = false;        // fires once per row; false: once per score

@@ -4,7 +4,8 @@
 
 namespace attnvp::stream {
 
-Channels::Channels(sc_core::sc_module_name name, Context& context, const Graph& graph) : sc_core::sc_module(name) {
+ChannelScope::ChannelScope(sc_core::sc_module_name name, Context& context, const Graph& graph)
+    : sc_core::sc_module(name) {
   for (const ChannelSpec& spec : graph.channels) {
     all.push_back(std::make_unique<Channel>(spec.name.c_str(), context, spec));
   }
@@ -31,7 +32,7 @@ Machine::Machine(sc_core::sc_module_name name, const Graph& graph, float* q, flo
   float* const tensors[] = {q, k, v};
   for (auto& node : nodes_.all) {
     const NodeSpec& spec = node->spec();
-    if (spec.operation->kind == Kind::kSource) node->bind_tensor(tensors[static_cast<std::size_t>(spec.tensor)]);
+    if (spec.operation->kind == NodeKind::kSource) node->bind_tensor(tensors[static_cast<std::size_t>(spec.tensor)]);
     if (spec.operation->name == kOutputName) node->bind_tensor(o);
   }
 }
@@ -47,7 +48,7 @@ bool Machine::go_on() {
   return std::all_of(nodes_.all.begin(), nodes_.all.end(), [](const auto& node) { return node->done(); });
 }
 
-Machine::Outcome Machine::run(bool traced) {
+Machine::StreamOutcome Machine::run(bool traced) {
   for_each_module(*this, [&](Module& module) {
     for (Counter* counter : module.counters()) counter->reset();
   });
@@ -61,7 +62,7 @@ Machine::Outcome Machine::run(bool traced) {
     channel->reset();
   }
   for (auto& node : nodes_.all) node->start();
-  Outcome outcome;
+  StreamOutcome outcome;
   outcome.finished = go_on();
   for (auto& node : nodes_.all) {
     node->count();
@@ -108,8 +109,8 @@ Node::Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec,
       state_(*this, "state", kStates) {
   for (std::size_t i = 0; i < spec.operation->outputs.size(); ++i) results_.emplace_back(spec.width);
   for (auto& result : results_) out_.push_back(result.data());
-  if (spec.operation->kind == Kind::kSource) in_.resize(1);
-  if (spec.operation->kind == Kind::kSink) out_.resize(1);
+  if (spec.operation->kind == NodeKind::kSource) in_.resize(1);
+  if (spec.operation->kind == NodeKind::kSink) out_.resize(1);
   SC_HAS_PROCESS(Node);
   SC_METHOD(run);
   sensitive << wake_;
@@ -152,7 +153,7 @@ float* Node::tensor_row() const {
 
 bool Node::take() {
   std::uint64_t cycle = now_;
-  for (const Input& input : inputs_) {
+  for (const NodeInput& input : inputs_) {
     if (!input_due(input)) continue;
     if (!input.channel->has_data()) {
       input.channel->wait_for_data();
@@ -164,15 +165,15 @@ bool Node::take() {
   out_of_time_ = cycle > kLastCycle;
   if (out_of_time_) return false;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    Input& input = inputs_[i];
+    NodeInput& input = inputs_[i];
     const bool due = input_due(input);
     if (due && !input.held.empty()) std::copy_n(input.channel->value(), input.held.size(), input.held.data());
     in_[i] = input.held.empty() ? input.channel->value() : input.held.data();
   }
-  if (spec_.operation->kind == Kind::kSource) in_[0] = tensor_row();
-  if (spec_.operation->kind == Kind::kSink && tensor_ != nullptr) out_[0] = tensor_row();
+  if (spec_.operation->kind == NodeKind::kSource) in_[0] = tensor_row();
+  if (spec_.operation->kind == NodeKind::kSink && tensor_ != nullptr) out_[0] = tensor_row();
   spec_.operation->compute({in_.data(), out_.data(), memory_.data(), spec_.width, column_ == 0});
-  for (const Input& input : inputs_) {
+  for (const NodeInput& input : inputs_) {
     if (input_due(input)) input.channel->pop(cycle);
   }
   if (cycle > now_) {
@@ -187,7 +188,7 @@ bool Node::take() {
 
 bool Node::send() {
   std::uint64_t cycle = taken_;
-  for (const Output& output : outputs_) {
+  for (const NodeOutput& output : outputs_) {
     if (!output_due(output)) continue;
     if (!output.channel->has_room()) {
       output.channel->wait_for_room();
@@ -196,7 +197,7 @@ bool Node::send() {
     }
     cycle = std::max(cycle, output.channel->room_cycle());
   }
-  for (const Output& output : outputs_) {
+  for (const NodeOutput& output : outputs_) {
     if (output_due(output)) output.channel->push(cycle, taken_ + spec_.latency, results_[output.port].data());
   }
   record(cycle, kWorking);
@@ -211,8 +212,8 @@ bool Node::send() {
 }
 
 void Node::count() {
-  if (wait_.channel != nullptr && !wait_.for_room) record(wait_.since, kWaitsForData);
-  const Work& work = spec_.operation->work;
+  if (wait_.channel != nullptr && !wait_.for_space) record(wait_.since, kWaitsForData);
+  const FiringWork& work = spec_.operation->work;
   elements += fired_;
   busy += fired_ * spec_.ii;
   starved += starved_cycles_;

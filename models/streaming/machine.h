@@ -12,7 +12,7 @@ namespace attnvp::stream {
 // Reason why a node is blocked.
 struct Wait {
   const Channel* channel = nullptr;  // nullptr: not blocked
-  bool for_room = false;             // for a slot; false: for data
+  bool for_space = false;            // for a slot; false: for data
   std::uint64_t since = 0;           // cycle
 };
 
@@ -54,25 +54,25 @@ class Node : public Module {
   Counter divisions{*this, "divisions", "operations", "divisions", {"attnvp.node", "divide"}};
 
  private:
-  struct Input {
+  struct NodeInput {
     Channel* channel = nullptr;
     std::vector<float> held;  // per-row input of a per-score node, kept for the row; otherwise empty
   };
-  struct Output {
+  struct NodeOutput {
     Channel* channel = nullptr;
     std::size_t port = 0;
   };
-  enum State : std::uint8_t { kIdle, kWorking, kWaitsForData, kWaitsForRoom };
+  enum FiringState : std::uint8_t { kIdle, kWorking, kWaitsForData, kWaitsForRoom };
 
   void run();
   bool take();
   bool send();
-  bool input_due(const Input& input) const { return input.held.empty() || column_ == 0; }
-  bool output_due(const Output& output) const { return last_column() || !output.channel->spec().per_row; }
+  bool input_due(const NodeInput& input) const { return input.held.empty() || column_ == 0; }
+  bool output_due(const NodeOutput& output) const { return last_column() || !output.channel->spec().per_row; }
   bool last_column() const { return column_ + 1 == length_; }
   void begin_row();
   float* tensor_row() const;
-  void record(std::uint64_t cycle, State state) {
+  void record(std::uint64_t cycle, FiringState state) {
     if (log_ != nullptr) log_->set(cycle, state_, state);
   }
 
@@ -80,8 +80,8 @@ class Node : public Module {
   std::uint32_t rows_;
   hal::Mask mask_;
   std::uint64_t firings_;
-  std::vector<Input> inputs_;
-  std::vector<Output> outputs_;
+  std::vector<NodeInput> inputs_;
+  std::vector<NodeOutput> outputs_;
   std::vector<std::vector<float>> results_;  // per output port
   std::vector<const float*> in_;
   std::vector<float*> out_;
@@ -105,8 +105,8 @@ class Node : public Module {
 };
 
 // Separate scopes of names, since a node may have the name of a channel.
-struct Channels : public sc_core::sc_module {
-  Channels(sc_core::sc_module_name name, Context& context, const Graph& graph);
+struct ChannelScope : public sc_core::sc_module {
+  ChannelScope(sc_core::sc_module_name name, Context& context, const Graph& graph);
   std::vector<std::unique_ptr<Channel>> all;
 };
 struct Nodes : public sc_core::sc_module {
@@ -121,12 +121,12 @@ class Machine : public sc_core::sc_module {
 
   // Runs from the start with the current depths until every node is done or blocked. SystemC time and the signals then
   // have advanced by the run's cycles.
-  struct Outcome {
+  struct StreamOutcome {
     bool finished = false;
     std::uint64_t cycles = 0;  // to the last consumed element, or until all nodes are done or blocked
     std::string problem;       // end of time or of host memory, as a sentence; empty: none
   };
-  Outcome run(bool traced = false);
+  StreamOutcome run(bool traced = false);
 
   // Continues a blocked run with more depth in one channel. The elements that pass are those of a run with that depth
   // from the start; their times are not. True: the run has finished.
@@ -144,7 +144,7 @@ class Machine : public sc_core::sc_module {
   Graph graph_;
   Context context_;
   TraceLog log_;
-  Channels channels_;
+  ChannelScope channels_;
   Nodes nodes_;
 };
 

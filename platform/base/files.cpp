@@ -65,8 +65,10 @@ std::string read_file(const std::string& path, std::uint64_t most_bytes) {
   }
   note_input(path);
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  file.read(text.data(), status.st_size);
+  text.resize(static_cast<std::size_t>(file.gcount()));  // less, if the file was cut meanwhile
+  if (!file && !file.eof()) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
   return text;
 }
 

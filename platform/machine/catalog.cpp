@@ -111,11 +111,12 @@ std::string find_config(Folder folder, const std::string& name_or_path, const st
     names.push_back(entry.name);
   }
   const std::string place = shown_path((fs::path(config_root()) / folder_name(folder)).string());
+  const std::string command = fmt::format("attnvp list {}", folder_name(folder));
   const std::string near = nearest(name_or_path, names);
-  throw ConfigError(fmt::format(
-      "{} is not in {}; {}: {}; a path such as ./{}.yaml is allowed too", in_quotes(name_or_path), place,
-      near.empty() ? "there are" : fmt::format("did you mean '{}'? There are", near),
-      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), name_or_path.empty() ? "my" : name_or_path));
+  throw ConfigError(fmt::format("{} is not in {}{}", in_quotes(name_or_path), place,
+                                names.empty()  ? "; allowed is a path such as ./my.yaml"
+                                : near.empty() ? allowed_names(name_or_path, names, command) + ", or a path"
+                                               : fmt::format("; did you mean '{}' (all: {})?", near, command)));
 }
 
 }  // namespace attnvp::config

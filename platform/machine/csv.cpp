@@ -33,7 +33,7 @@ class CsvReader {
         ++line_;
         continue;
       }
-      lines.push_back(row());
+      lines.push_back(row(lines.empty() ? 0 : lines.front().cells.size()));
       const std::size_t found = lines.back().cells.size(), columns = lines.front().cells.size();
       if (found != columns) {
         fail(lines.back().origin, fmt::format("found {} cells, the first line has {}", found, columns));
@@ -48,8 +48,9 @@ class CsvReader {
     return trimmed(std::string_view(text_).substr(from, end_of_line(from) - from));
   }
 
-  CsvLine row() {
+  CsvLine row(std::size_t likely_cells) {
     CsvLine line{{source_, line_}, {}};
+    line.cells.reserve(likely_cells);
     bool more = true;
     while (more) {
       const std::size_t start = std::min(text_.find_first_not_of(" \t", at_), text_.size());
@@ -64,7 +65,7 @@ class CsvReader {
 
   std::string plain_cell() {
     const std::size_t start = at_;
-    at_ = std::min(text_.find_first_of(",\n", at_), text_.size());
+    while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') ++at_;
     return std::string(trimmed(std::string_view(text_).substr(start, at_ - start)));
   }
 
@@ -97,7 +98,7 @@ void check_column_names(const CsvLine& names) {
   if (names.cells.size() < 2) {
     const bool others = names.cells.front().find_first_of(";\t") != std::string::npos;
     fail(names.origin, others ? "the cells have no commas between them; allowed is a table with commas"
-                              : "there is no table in it: it has one column");
+                              : "not a table: found one column");
   }
   for (auto name = names.cells.begin(); name != names.cells.end(); ++name) {
     if (!name->empty() && std::find(names.cells.begin(), name, *name) != name) {
@@ -111,7 +112,7 @@ void check_column_names(const CsvLine& names) {
 std::vector<CsvLine> read_csv_table(const std::string& path) {
   std::vector<CsvLine> lines = CsvReader(path).read();
   if (!lines.empty()) check_column_names(lines.front());
-  if (lines.size() < 2) throw ConfigError(fmt::format("{}: there is no table in it", shown_path(path)));
+  if (lines.size() < 2) throw ConfigError(fmt::format("{}: not a table: it has no rows", shown_path(path)));
   return lines;
 }
 

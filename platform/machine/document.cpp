@@ -60,6 +60,18 @@ class Survey : public YAML::EventHandler {
   int line_ = 0, merge_line_ = 0;
 };
 
+// False for the usual file, which need not be parsed twice: its root is a block map or a block list, which only a
+// marker ends, and it has no merge key.
+bool may_hold_more(const std::string& text, const YAML::Node& root) {
+  if ((!root.IsMap() && !root.IsSequence()) || root.Style() != YAML::EmitterStyle::Block) return true;
+  if (text.find("<<") != std::string::npos) return true;
+  for (std::size_t line = 0; line < text.size(); line = text.find('\n', line), line += line < text.size() ? 1 : 0) {
+    const std::string_view start(text.data() + line, std::min<std::size_t>(3, text.size() - line));
+    if (start == "---" || start == "..." || start.substr(0, 1) == "%") return true;
+  }
+  return false;
+}
+
 // Requires exactly one document without merge keys.
 void check_documents(const std::string& text, const std::string& source) {
   std::istringstream stream(text);
@@ -77,6 +89,8 @@ void check_documents(const std::string& text, const std::string& source) {
 
 // Requires printable text without tabs before a line's first word, for which YAML's errors are unclear.
 void check_text(const std::string& text, const std::string& source) {
+  const auto is_printable = [](unsigned char c) { return (c >= 0x20 && c < 0x7f) || c == '\n'; };
+  if (std::all_of(text.begin(), text.end(), is_printable)) return;
   if (text.find('\0') != std::string::npos) fail({source}, "is not a text file");
   const std::size_t foreign = text::first_not_utf8(text);
   int line = 1;
@@ -118,14 +132,18 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
-Document Document::load(const std::string& path) { return parse(read_text_file(path), shown_path(path)); }
+Document Document::load(const std::string& path) { return parse_checked(read_text_file(path), shown_path(path)); }
 
 Document Document::parse(const std::string& text, const std::string& source) {
   check_text(text, source);
+  return parse_checked(text, source);
+}
+
+Document Document::parse_checked(const std::string& text, const std::string& source) {
   YAML::Node root;
   try {
-    check_documents(text, source);
     root = YAML::Load(text);
+    if (may_hold_more(text, root)) check_documents(text, source);
   } catch (const YAML::Exception& problem) {
     fail({source, std::max(problem.mark.line, 0) + 1}, "not valid YAML: " + problem.msg);
   }

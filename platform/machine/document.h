@@ -57,6 +57,7 @@ class Document {
 
  private:
   Document(const YAML::Node& root, std::string source) : root_(root), source_(std::move(source)) {}
+  static Document parse_checked(const std::string& text, const std::string& source);
   void flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
                const ListKeys& lists, std::vector<Setting>& out) const;
   void flatten_list(const YAML::Node& node, const std::string& path, const std::vector<std::string>& item_paths,

@@ -42,7 +42,7 @@ std::string name_of(const Document& document, const YAML::Node& map, const std::
 
 // Accelergy distinguishes an action's energy by argument values; our counts do not. The greatest energy applies, as in
 // Timeloop, and the least is the low end of its range.
-void merge(EnergyTable::Action& known, const EnergyTable::Action& other) {
+void merge(EnergyTable::EnergyAction& known, const EnergyTable::EnergyAction& other) {
   const double low = std::min(known.pj * known.low, other.pj * other.low);
   const double high = std::max(known.pj * known.high, other.pj * other.high);
   known.pj = std::max(known.pj, other.pj);
@@ -91,7 +91,7 @@ void check_accelergy_version(const std::string& version, const Origin& origin, c
   fail(origin, fmt::format("key '{}.version': found {}; allowed: 0.3, 0.4", table, in_quotes(version)));
 }
 
-const EnergyTable::Action* EnergyTable::find(std::string_view component, std::string_view action) const {
+const EnergyTable::EnergyAction* EnergyTable::find(std::string_view component, std::string_view action) const {
   const auto table = components_.find(component);
   if (table == components_.end()) return nullptr;
   const auto entry = table->second.find(action);
@@ -102,7 +102,7 @@ bool EnergyTable::has(std::string_view component, std::string_view action) const
   return find(component, action) != nullptr;
 }
 
-EnergyTable::Action EnergyTable::range(std::string_view component, std::string_view action) const {
+EnergyTable::EnergyAction EnergyTable::range(std::string_view component, std::string_view action) const {
   return entry(component, action);
 }
 
@@ -117,12 +117,12 @@ const EnergyTable& EnergyTable::of_module(std::string_view module) const {
 }
 
 double EnergyTable::pj(std::string_view component, std::string_view action, std::uint64_t instance_size_bytes) const {
-  const Action& found = entry(component, action);
+  const EnergyAction& found = entry(component, action);
   return found.pj + found.pj_per_kib * (static_cast<double>(instance_size_bytes) / kBytesPerKiB);
 }
 
-const EnergyTable::Action& EnergyTable::entry(std::string_view component, std::string_view action) const {
-  if (const Action* found = find(component, action)) return *found;
+const EnergyTable::EnergyAction& EnergyTable::entry(std::string_view component, std::string_view action) const {
+  if (const EnergyAction* found = find(component, action)) return *found;
   const auto table = components_.find(component);
   if (table == components_.end()) {
     fail({source_},
@@ -171,7 +171,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
       const auto [before, first] = varied.emplace(name, arguments);
       if (!first && (!arguments || !before->second))
         fail(document.origin(node), fmt::format("{} is given twice", what));
-      EnergyTable::Action action;
+      EnergyTable::EnergyAction action;
       action.pj = energy_value(document, member(document, node, what, "energy"), what, "energy");
       if (const YAML::Node per_kib = node["energy_per_kib"]) {
         action.pj_per_kib = energy_value(document, per_kib, what, "energy_per_kib");

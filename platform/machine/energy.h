@@ -14,7 +14,7 @@ namespace attnvp::config {
 
 class EnergyTable {
  public:
-  struct Action {
+  struct EnergyAction {
     double pj = 0;
     double pj_per_kib = 0;
     double low = 1, high = 1;  // range of the energy, as factors
@@ -25,7 +25,7 @@ class EnergyTable {
   // True for a file without table: energies are computed from technology data and the machine
   // (platform/machine/energy/machine_model.h).
   bool is_model() const { return model_; }
-  void set(const std::string& component, const std::string& action, const Action& energy) {
+  void set(const std::string& component, const std::string& action, const EnergyAction& energy) {
     components_[component][action] = energy;
   }
 
@@ -35,8 +35,8 @@ class EnergyTable {
   bool has(std::string_view component, std::string_view action) const;
   bool has(std::string_view component) const { return components_.find(component) != components_.end(); }
   // Range of an action's energy; throws like pj().
-  Action range(std::string_view component, std::string_view action) const;
-  using Components = std::map<std::string, std::map<std::string, Action, std::less<>>, std::less<>>;
+  EnergyAction range(std::string_view component, std::string_view action) const;
+  using Components = std::map<std::string, std::map<std::string, EnergyAction, std::less<>>, std::less<>>;
   const Components& components() const { return components_; }
 
   // Tables of single cores, for cores that differ; of_module() selects one by the module's hierarchical name.
@@ -49,8 +49,8 @@ class EnergyTable {
  private:
   friend EnergyTable load_energy(const std::string& name_or_path);
 
-  const Action* find(std::string_view component, std::string_view action) const;
-  const Action& entry(std::string_view component, std::string_view action) const;
+  const EnergyAction* find(std::string_view component, std::string_view action) const;
+  const EnergyAction& entry(std::string_view component, std::string_view action) const;
 
   std::string source_;
   bool model_ = false;

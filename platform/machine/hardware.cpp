@@ -168,9 +168,9 @@ bool is_list(const MachineConfig& machine) {
 
 void check_l0(const CoreConfig& core, const ScratchpadConfig& l1, const std::string& path, const Origin& origin) {
   if (core.l0.size_bytes < l1.size_bytes) return;
-  fail(origin,
-       fmt::format("key '{}': found '{}'; allowed is less than l1.size, {}", path,
-                   format_integer(Unit::kBytes, core.l0.size_bytes), format_integer(Unit::kBytes, l1.size_bytes)));
+  fail(origin, fmt::format("key '{}': found '{}'; allowed is less than l1.size, {}", path,
+                           format_integer(KeyUnit::kBytes, core.l0.size_bytes),
+                           format_integer(KeyUnit::kBytes, l1.size_bytes)));
 }
 
 }  // namespace
@@ -266,7 +266,7 @@ void finish_machine(MachineConfig& machine, const Origin& origin) {
 
 void check_machine(const MachineConfig& machine, const Origin& origin) {
   hardware_schema().check(machine, origin);
-  const auto bytes = [](std::uint64_t value) { return format_integer(Unit::kBytes, value); };
+  const auto bytes = [](std::uint64_t value) { return format_integer(KeyUnit::kBytes, value); };
   const ScratchpadConfig& l1 = machine.l1;
   check_l0({machine.mac, machine.vec, machine.l0}, l1, "l0.size", origin);
   for (std::uint32_t k = 0; k < machine.cores && k < machine.core_overrides.size(); ++k) {

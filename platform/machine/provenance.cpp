@@ -16,13 +16,11 @@
 namespace attnvp::config {
 namespace {
 
-using Kind = Provenance::Kind;
-
 constexpr std::size_t kLongestStatement = 400;
-constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {{{"published", Kind::kPublished},
-                                                                 {"derived", Kind::kDerived},
-                                                                 {"calibrated", Kind::kCalibrated},
-                                                                 {"assumed", Kind::kAssumed}}};
+constexpr std::array<std::pair<const char*, ProvenanceKind>, 4> kKinds = {{{"published", ProvenanceKind::kPublished},
+                                                                           {"derived", ProvenanceKind::kDerived},
+                                                                           {"calibrated", ProvenanceKind::kCalibrated},
+                                                                           {"assumed", ProvenanceKind::kAssumed}}};
 constexpr const char* kSection = "provenance";
 
 bool covers(std::string_view section, std::string_view path, char separator) {
@@ -35,7 +33,7 @@ void split_cells(Provenance& p, std::string_view text, const Origin& origin) {
   const std::size_t open = text.find('[');
   p.source = std::string(trimmed(text.substr(0, open)));
   if (open == std::string_view::npos) return;
-  if (p.kind != Kind::kCalibrated) {
+  if (p.kind != ProvenanceKind::kCalibrated) {
     fail(origin, "only what is calibrated has cells in brackets, those that it was fitted to");
   }
   if (text.back() != ']') fail(origin, fmt::format("found {}; the cells end with ']'", in_quotes(text)));
@@ -55,11 +53,11 @@ void split_cells(Provenance& p, std::string_view text, const Origin& origin) {
 }  // namespace
 
 std::string Provenance::text() const {
-  if (kind == Kind::kSet) return "set on the command line";
-  if (kind == Kind::kUnstated) return "not stated";
+  if (kind == ProvenanceKind::kSet) return "set on the command line";
+  if (kind == ProvenanceKind::kUnstated) return "not stated";
   const auto* const known = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.second == kind; });
   std::string out = known->first;
-  if (!source.empty()) out += (kind == Kind::kAssumed ? ", " : " ") + source;
+  if (!source.empty()) out += (kind == ProvenanceKind::kAssumed ? ", " : " ") + source;
   if (!cells.empty()) out += fmt::format(" [{}]", fmt::join(cells, " "));
   return out;
 }
@@ -80,8 +78,10 @@ Provenance parse_provenance(std::string_view text, const Origin& origin) {
   p.kind = kind->second;
   const bool comma = all.size() > word.size() && all[word.size()] == ',';
   split_cells(p, trimmed(all.substr(word.size() + (comma ? 1 : 0))), origin);
-  if (p.source.empty() && p.kind != Kind::kAssumed) {
-    const char* const what = p.kind == Kind::kPublished ? "where" : p.kind == Kind::kDerived ? "from what" : "to what";
+  if (p.source.empty() && p.kind != ProvenanceKind::kAssumed) {
+    const char* const what = p.kind == ProvenanceKind::kPublished ? "where"
+                             : p.kind == ProvenanceKind::kDerived ? "from what"
+                                                                  : "to what";
     fail(origin, fmt::format("found {} alone; allowed is {} followed by {}", in_quotes(all), kind->first, what));
   }
   return p;
@@ -119,7 +119,7 @@ Provenances read_provenance(const Document& document, const std::vector<std::str
 void take_statements(Provenances& of_keys, const Provenances& statements, const std::vector<std::string>& paths,
                      const std::vector<std::string>& set_by_file) {
   for (const std::string& path : set_by_file) {
-    if (path != "name") of_keys.insert_or_assign(path, Provenance{Kind::kUnstated, {}, {}});
+    if (path != "name") of_keys.insert_or_assign(path, Provenance{ProvenanceKind::kUnstated, {}, {}});
   }
   // The map's order has a section before its keys, so the longest path is applied last.
   for (const auto& [stated, provenance] : statements) {
@@ -177,7 +177,7 @@ Provenances hardware_provenance(const std::string& name_or_path, const std::vect
     const Setting setting = parse_override(assignment);
     if (setting.path == "cores") drop_cores(of_keys);
     for (const std::string& path : {setting.path, library_key(setting)}) {
-      if (!path.empty()) of_keys.insert_or_assign(path, Provenance{Provenance::Kind::kSet, {}, {}});
+      if (!path.empty()) of_keys.insert_or_assign(path, Provenance{ProvenanceKind::kSet, {}, {}});
     }
   }
   return of_keys;

@@ -23,11 +23,11 @@ struct MachineConfig;
 
 namespace attnvp::config {
 
-struct Provenance {
-  // The first four can be stated. kUnstated: set without a statement; kSet: set by --set.
-  enum class Kind : std::uint8_t { kPublished, kDerived, kCalibrated, kAssumed, kUnstated, kSet };
+// The first four can be stated. kUnstated: set without a statement; kSet: set by --set.
+enum class ProvenanceKind : std::uint8_t { kPublished, kDerived, kCalibrated, kAssumed, kUnstated, kSet };
 
-  Kind kind = Kind::kAssumed;
+struct Provenance {
+  ProvenanceKind kind = ProvenanceKind::kAssumed;
   std::string source;              // text behind the kind, without the cells
   std::vector<std::string> cells;  // of calibrated values: table cells they were fitted to, "TABLE/ROW/COLUMN", or
                                    // "TABLE", "TABLE/ROW" for all cells

@@ -24,7 +24,7 @@ struct UnitName {
   bool listed = true;  // false: an alias that is accepted but not shown
 };
 
-const std::vector<UnitName>& unit_names(Unit unit) {
+const std::vector<UnitName>& unit_names(KeyUnit unit) {
   static const std::vector<UnitName> none;
   static const std::vector<UnitName> bytes = {
       {"B", 0, 0},  {"KiB", 0, 10}, {"MiB", 0, 20}, {"GiB", 0, 30}, {"TiB", 0, 40},
@@ -41,24 +41,24 @@ const std::vector<UnitName>& unit_names(Unit unit) {
   static const std::vector<UnitName> voltage = {{"mV", -3, 0}, {"V", 0, 0}};
   static const std::vector<UnitName> power = {{"mW", -3, 0}, {"W", 0, 0}, {"kW", 3, 0}};
   switch (unit) {
-    case Unit::kCount:
-    case Unit::kCycles:
+    case KeyUnit::kCount:
+    case KeyUnit::kCycles:
       break;
-    case Unit::kBytes:
+    case KeyUnit::kBytes:
       return bytes;
-    case Unit::kBytesPerCycle:
+    case KeyUnit::kBytesPerCycle:
       return bytes_per_cycle;
-    case Unit::kFrequency:
+    case KeyUnit::kFrequency:
       return frequency;
-    case Unit::kBandwidth:
+    case KeyUnit::kBandwidth:
       return bandwidth;
-    case Unit::kTime:
+    case KeyUnit::kTime:
       return time;
-    case Unit::kEnergy:
+    case KeyUnit::kEnergy:
       return energy;
-    case Unit::kVoltage:
+    case KeyUnit::kVoltage:
       return voltage;
-    case Unit::kPower:
+    case KeyUnit::kPower:
       return power;
   }
   return none;
@@ -78,7 +78,7 @@ struct Pieces {
   throw ConfigError(fmt::format("found {}, {}", in_quotes(text), why));
 }
 
-std::string expectation(Unit unit) {
+std::string expectation(KeyUnit unit) {
   if (unit_names(unit).empty()) return "allowed is a plain whole number";
   return fmt::format("allowed is a number with one of the units {}", allowed_units(unit));
 }
@@ -127,7 +127,7 @@ std::optional<double> to_double(const std::string& mantissa, int exponent) {
   return value;
 }
 
-const UnitName& find_unit(Unit unit, std::string_view text, std::string_view name) {
+const UnitName& find_unit(KeyUnit unit, std::string_view text, std::string_view name) {
   if (name.empty()) refuse(text, "which has no unit; allowed units: " + allowed_units(unit));
   for (const UnitName& candidate : unit_names(unit)) {
     if (candidate.name == name) return candidate;
@@ -135,7 +135,7 @@ const UnitName& find_unit(Unit unit, std::string_view text, std::string_view nam
   refuse(text, fmt::format("which has the unknown unit {}; allowed units: {}", in_quotes(name), allowed_units(unit)));
 }
 
-double parse_with_unit(Unit unit, std::string_view text) {
+double parse_with_unit(KeyUnit unit, std::string_view text) {
   const Pieces pieces = split(text, expectation(unit));
   const UnitName& name = find_unit(unit, text, pieces.unit);
   const std::optional<double> value = to_double(pieces.mantissa, pieces.exponent + name.decimal);
@@ -167,33 +167,33 @@ std::string number_text(double value, const UnitName& unit) {
 
 }  // namespace
 
-std::string unit_meaning(Unit unit) {
+std::string unit_meaning(KeyUnit unit) {
   switch (unit) {
-    case Unit::kCount:
+    case KeyUnit::kCount:
       return "count";
-    case Unit::kCycles:
+    case KeyUnit::kCycles:
       return "cycles";
-    case Unit::kBytes:
+    case KeyUnit::kBytes:
       return "bytes";
-    case Unit::kBytesPerCycle:
+    case KeyUnit::kBytesPerCycle:
       return "bytes per cycle";
-    case Unit::kFrequency:
+    case KeyUnit::kFrequency:
       return "frequency";
-    case Unit::kBandwidth:
+    case KeyUnit::kBandwidth:
       return "bandwidth";
-    case Unit::kTime:
+    case KeyUnit::kTime:
       return "time";
-    case Unit::kEnergy:
+    case KeyUnit::kEnergy:
       return "energy";
-    case Unit::kVoltage:
+    case KeyUnit::kVoltage:
       return "voltage";
-    case Unit::kPower:
+    case KeyUnit::kPower:
       return "power";
   }
   return {};
 }
 
-std::string allowed_units(Unit unit) {
+std::string allowed_units(KeyUnit unit) {
   std::vector<std::string> names;
   for (const UnitName& name : unit_names(unit)) {
     if (name.listed) names.emplace_back(name.name);
@@ -201,7 +201,7 @@ std::string allowed_units(Unit unit) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::uint64_t parse_integer(Unit unit, std::string_view text) {
+std::uint64_t parse_integer(KeyUnit unit, std::string_view text) {
   if (!unit_names(unit).empty()) {
     const double value = parse_with_unit(unit, text);
     if (value > kLargestExact) refuse(text, "which is out of range; " + expectation(unit));
@@ -221,7 +221,7 @@ std::uint64_t parse_integer(Unit unit, std::string_view text) {
   return value;
 }
 
-double parse_real(Unit unit, std::string_view text) {
+double parse_real(KeyUnit unit, std::string_view text) {
   return is_integer(unit) ? static_cast<double>(parse_integer(unit, text)) : parse_with_unit(unit, text);
 }
 
@@ -234,7 +234,7 @@ double parse_plain_real(std::string_view text) {
   return *value;
 }
 
-std::string format_integer(Unit unit, std::uint64_t value) {
+std::string format_integer(KeyUnit unit, std::uint64_t value) {
   if (unit_names(unit).empty()) return std::to_string(value);
   if (value > static_cast<std::uint64_t>(kLargestExact)) {
     return fmt::format("{} {}", value, unit_names(unit).front().name);
@@ -242,7 +242,7 @@ std::string format_integer(Unit unit, std::uint64_t value) {
   return format_real(unit, static_cast<double>(value));
 }
 
-std::string format_real(Unit unit, double value) {
+std::string format_real(KeyUnit unit, double value) {
   if (!std::isfinite(value) || value < 0) return fmt::format("{}", value);  // only in error messages
   std::string best;
   for (const UnitName& name : unit_names(unit)) {

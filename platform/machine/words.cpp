@@ -134,10 +134,27 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return same_last_part();
 }
 
-std::string hint(std::string_view word, const std::vector<std::string>& candidates) {
+std::string allowed_names(std::string_view word, const std::vector<std::string>& names, std::string_view command) {
+  constexpr std::size_t kLongestList = 110;  // characters
+  constexpr std::size_t kShown = 5;
+  std::string all = fmt::format("{}", fmt::join(names, ", "));
+  if (all.size() <= kLongestList || names.size() <= kShown) return "; allowed: " + all;
+  const std::string_view start = word.substr(0, 64);  // limits the cost of the distances
+  std::vector<std::pair<std::size_t, std::size_t>> by_distance;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    by_distance.emplace_back(word.empty() ? 0 : edit_distance(start, names[i]), i);
+  }
+  std::sort(by_distance.begin(), by_distance.end());
+  std::vector<std::string_view> shown;
+  for (std::size_t i = 0; i < kShown; ++i) shown.push_back(names[by_distance[i].second]);
+  return fmt::format("; allowed: {}, ...{}", fmt::join(shown, ", "),
+                     command.empty() ? "" : fmt::format(" (all: {})", command));
+}
+
+std::string hint(std::string_view word, const std::vector<std::string>& candidates, std::string_view command) {
   const std::string near = nearest(word, candidates);
   if (!near.empty()) return fmt::format("; did you mean '{}'?", near);
-  return fmt::format("; allowed: {}", fmt::join(candidates, ", "));
+  return allowed_names(word, candidates, command);
 }
 
 std::vector<std::string> with_sections(const std::vector<std::string>& known) {
@@ -170,8 +187,8 @@ std::string unknown_path(const std::string& path, const std::vector<std::string>
   if (!near.empty()) return fmt::format("key {} is unknown; did you mean '{}'?", in_quotes(path), near);
   const bool is_section = std::find(all.begin(), all.end(), path) != all.end();
   const std::vector<std::string> inside = siblings(is_section ? path + "." : path, all);
-  return fmt::format("key {} is {}; allowed: {}", in_quotes(path), is_section ? "a section" : "unknown",
-                     fmt::join(inside.empty() ? siblings("", all) : inside, ", "));
+  return fmt::format("key {} is {}{}", in_quotes(path), is_section ? "a section" : "unknown",
+                     allowed_names(path, inside.empty() ? siblings("", all) : inside, "attnvp describe keys"));
 }
 
 }  // namespace attnvp::config

@@ -25,8 +25,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // "ram.bandwidth") is also near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "; did you mean 'x'?" or, if none is near, "; allowed: a, b, c".
-std::string hint(std::string_view word, const std::vector<std::string>& candidates);
+// "; allowed: a, b, c". A long list is cut to the names nearest to the word (the first ones, if it is empty); `command`
+// lists all: "; allowed: a, b, c, ... (all: attnvp list networks)".
+std::string allowed_names(std::string_view word, const std::vector<std::string>& names, std::string_view command = {});
+
+// "; did you mean 'x'?" or, if none is near, the allowed names.
+std::string hint(std::string_view word, const std::vector<std::string>& candidates, std::string_view command = {});
 
 // The known dotted paths with their sections: "a.b.c" gives "a", "a.b" and itself.
 std::vector<std::string> with_sections(const std::vector<std::string>& known);

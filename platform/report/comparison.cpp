@@ -89,11 +89,11 @@ using nlohmann::ordered_json;
 // Members about the file, and members without columns.
 constexpr const char* kLeftOut[] = {"schema", "version", "command", "simulation", "counters", "time"};
 
-class Columns {
+class ComparisonColumns {
  public:
-  using Row = std::map<std::size_t, std::string>;  // by column
+  using ColumnTexts = std::map<std::size_t, std::string>;  // by column
 
-  void take(const ordered_json& object, const std::string& prefix, Row& row) {
+  void take(const ordered_json& object, const std::string& prefix, ColumnTexts& row) {
     for (const auto& [key, value] : object.items()) {
       if (prefix.empty() && std::find(std::begin(kLeftOut), std::end(kLeftOut), key) != std::end(kLeftOut)) continue;
       if (value.is_object()) take(value, prefix + key + ".", row);
@@ -119,13 +119,13 @@ class Columns {
 }  // namespace
 
 std::string runs_csv(const std::vector<std::string>& reports) {
-  Columns columns;
-  std::vector<Columns::Row> rows;
+  ComparisonColumns columns;
+  std::vector<ComparisonColumns::ColumnTexts> rows;
   for (const std::string& report : reports) columns.take(ordered_json::parse(report), "", rows.emplace_back());
   std::string out;
   const std::size_t count = columns.names().size();
   for (std::size_t i = 0; i < count; ++i) out += csv_cell(columns.names()[i]) + (i + 1 < count ? "," : "\n");
-  for (Columns::Row& row : rows) {
+  for (ComparisonColumns::ColumnTexts& row : rows) {
     for (std::size_t i = 0; i < count; ++i) out += csv_cell(row[i]) + (i + 1 < count ? "," : "\n");
   }
   return out;

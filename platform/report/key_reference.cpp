@@ -142,12 +142,12 @@ std::string units_table() {
   std::string out =
       "\n## Units\n\nA number is followed by its unit; counts and cycles are plain whole numbers. KiB is 1024 bytes, "
       "KB 1000 bytes.\n\n| Type | Units | Example |\n|---|---|---|\n";
-  const std::vector<std::pair<Unit, const char*>> examples = {
-      {Unit::kCount, "16"},           {Unit::kCycles, "30"},
-      {Unit::kBytes, "5 MiB"},        {Unit::kBytesPerCycle, "64 B/cycle"},
-      {Unit::kFrequency, "3.75 GHz"}, {Unit::kBandwidth, "30 GB/s"},
-      {Unit::kTime, "20 ns"},         {Unit::kVoltage, "800 mV"},
-      {Unit::kPower, "10 W"}};
+  const std::vector<std::pair<KeyUnit, const char*>> examples = {
+      {KeyUnit::kCount, "16"},           {KeyUnit::kCycles, "30"},
+      {KeyUnit::kBytes, "5 MiB"},        {KeyUnit::kBytesPerCycle, "64 B/cycle"},
+      {KeyUnit::kFrequency, "3.75 GHz"}, {KeyUnit::kBandwidth, "30 GB/s"},
+      {KeyUnit::kTime, "20 ns"},         {KeyUnit::kVoltage, "800 mV"},
+      {KeyUnit::kPower, "10 W"}};
   for (const auto& [unit, example] : examples) {
     const std::string units = allowed_units(unit);
     out += fmt::format("| {} | {} | `{}` |\n", unit_meaning(unit), units.empty() ? "none" : units, example);

@@ -12,12 +12,12 @@ namespace attnvp::report {
 
 namespace {
 
-struct Range {
+struct PowerRange {
   double low = 0, high = 0;
 };
 
-Range range_of(const job::RunResult& r, const std::string& part) {
-  Range range;
+PowerRange range_of(const job::RunResult& r, const std::string& part) {
+  PowerRange range;
   for (const job::CounterValue& c : r.counters) {
     if (c.component.empty() || (!part.empty() && job::part_of(c.component) != part)) continue;
     range.low += c.low_pj;
@@ -44,7 +44,7 @@ void add_area(nlohmann::ordered_json& document, const job::RunResult& r) {
 
 void add_energy_range(nlohmann::ordered_json& document, const job::RunResult& r) {
   const auto add = [&](const std::string& name, const std::string& part) {
-    const Range range = range_of(r, part);
+    const PowerRange range = range_of(r, part);
     document["energy_range_pj"]["low"][name] = range.low;
     document["energy_range_pj"]["high"][name] = range.high;
   };
@@ -65,14 +65,14 @@ std::string power_text(const job::RunResult& r) {
 }
 
 std::string actions_text(const job::RunResult& r) {
-  struct Row {
+  struct PowerRow {
     std::uint64_t count = 0;
     double pj = 0;
   };
   constexpr std::size_t kByTheBit = 3;  // actions of memory without commands: reads, writes, time
   std::string out;
   for (const char* component : {"attnvp.dram", "attnvp.control"}) {
-    std::map<std::string, Row> rows;
+    std::map<std::string, PowerRow> rows;
     for (const job::CounterValue& c : r.counters) {
       if (c.component != component || c.energy_pj == 0) continue;
       rows[c.action].count += c.value;
@@ -96,22 +96,22 @@ std::string energy_range_text(const job::RunResult& r) {
   table.column("energy", Table::Align::kLeft);
   for (const char* title : {"low", "spent", "high"}) table.column(title);
   const auto row = [&](const std::string& name, const std::string& part, double pj) {
-    const Range range = range_of(r, part);
+    const PowerRange range = range_of(r, part);
     table.row({name, joules(range.low), joules(pj), joules(range.high)});
   };
   for (const std::string& part : r.energy_parts()) row(part, part, r.energy_pj(part));
   row("total", "", r.total_energy_pj());
-  const Range all = range_of(r, "");
+  const PowerRange all = range_of(r, "");
   const auto watts = [&](double pj) { return with_prefix(pj * 1e-12 / r.seconds(), "W"); };
   return table.text(text::line_width()) + fmt::format("{:<13}{} to {}\n{:<13}{:.3g} mm2 to {:.3g} mm2\n", "power",
                                                       watts(all.low), watts(all.high), "area", r.floorplan.low_mm2,
                                                       r.floorplan.high_mm2);
 }
 
-Order energy_order(const job::RunResult& a, const job::RunResult& b) {
+EnergyOrder energy_order(const job::RunResult& a, const job::RunResult& b) {
   // By component and action: the difference is linear in each energy, so the ends of the ranges give its extremes.
   std::map<std::string, double> difference;
-  std::map<std::string, Range> factors;
+  std::map<std::string, PowerRange> factors;
   const auto add = [&](const job::RunResult& r, double sign) {
     for (const job::CounterValue& c : r.counters) {
       if (c.component.empty() || c.energy_pj <= 0) continue;
@@ -128,8 +128,8 @@ Order energy_order(const job::RunResult& a, const job::RunResult& b) {
     least += first;
     most += second;
   }
-  if (most < 0) return Order::kLess;
-  return least > 0 ? Order::kMore : Order::kUndecided;
+  if (most < 0) return EnergyOrder::kLess;
+  return least > 0 ? EnergyOrder::kMore : EnergyOrder::kUndecided;
 }
 
 std::string ranking_text(const std::vector<job::RunResult>& results) {
@@ -144,12 +144,12 @@ std::string ranking_text(const std::vector<job::RunResult>& results) {
   table.column("than the next", Table::Align::kLeft);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const job::RunResult& r = *order[i];
-    const Range range = range_of(r, "");
+    const PowerRange range = range_of(r, "");
     const bool last = i + 1 == order.size();
     table.row({r.schedule.text, joules(range.low), joules(r.total_energy_pj()), joules(range.high),
-               last                                             ? ""
-               : energy_order(r, *order[i + 1]) == Order::kLess ? "less"
-                                                                : "undecided within the range"});
+               last                                                   ? ""
+               : energy_order(r, *order[i + 1]) == EnergyOrder::kLess ? "less"
+                                                                      : "undecided within the range"});
   }
   return table.text(text::line_width());
 }

@@ -1,4 +1,4 @@
-// Power, area and energy ranges of a run, and its action counts for Accelergy.
+// Power, area and energy ranges of a run, what bounds it, and its action counts for Accelergy.
 #pragma once
 
 #include <string>
@@ -22,9 +22,12 @@ std::string actions_text(const job::RunResult& result);
 // Energy of every part with its range, and a sentence on values without a source.
 std::string energy_range_text(const job::RunResult& result);
 
+// The resource that binds and the first advice, if any: a sentence without full stop.
+std::string bound_text(const job::Bound& bound);
+
 // Whether result `a` takes less energy than `b` for all energies of actions within their ranges, the same for both.
-enum class Order { kLess, kMore, kUndecided };
-Order energy_order(const job::RunResult& a, const job::RunResult& b);
+enum class EnergyOrder { kLess, kMore, kUndecided };
+EnergyOrder energy_order(const job::RunResult& a, const job::RunResult& b);
 // Dataflows by energy, and pairs whose order is undecided within the ranges.
 std::string ranking_text(const std::vector<job::RunResult>& results);
 

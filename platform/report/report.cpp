@@ -111,27 +111,27 @@ namespace {
 
 std::string settings_text(const job::Advice& a) {
   std::string text;
-  for (const job::Advice::Setting& s : a.settings)
+  for (const job::Advice::AdvisedSetting& s : a.settings)
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", s.key, s.value);
   return text;
 }
 
 // Measured gain: "tried vec.lanes=512 with the same tiling: 1.10x, +0.23 mm2".
-std::string trial_text(const job::Advice& a) {
-  const job::Advice::Measured& trial = *a.tried;
+std::string gain_text(const job::Advice& a) {
+  const job::Advice::Measured& measured = *a.tried;
   std::string what = settings_text(a);
   if (a.same_tiling) what += " with the same tiling";
-  if (!trial.tiling.empty()) what += (what.empty() ? "" : " with ") + trial.tiling;
-  std::string text = fmt::format("tried {}: {:.2f}x", what, trial.speedup);
-  if (std::abs(trial.area_mm2) >= 0.005) text += fmt::format(", {:+.2f} mm2", trial.area_mm2);
+  if (!measured.tiling.empty()) what += (what.empty() ? "" : " with ") + measured.tiling;
+  std::string text = fmt::format("tried {}: {:.2f}x", what, measured.speedup);
+  if (std::abs(measured.area_mm2) >= 0.005) text += fmt::format(", {:+.2f} mm2", measured.area_mm2);
   return text;
 }
 
 // Upper limit of a gain: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
 std::string promise(const job::Advice& a, const std::string& bound_by) {
-  if (a.tried) return trial_text(a);
+  if (a.tried) return gain_text(a);
   std::string key;
-  for (const job::Advice::Setting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
+  for (const job::Advice::AdvisedSetting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
   if (!key.empty()) key += ")";
   const std::string then = fmt::format("then {} {}binds", resource_name(a.then), a.then == bound_by ? "still " : "");
   if (a.same_tiling) {
@@ -154,11 +154,19 @@ std::string bound_sentence(const job::Bound& b, const job::Advice& advice) {
   return bound_sentence(b) + "; " + promise(advice, b.most.resource);
 }
 
+}  // namespace
+
+std::string bound_text(const job::Bound& b) {
+  return b.advice.empty() ? bound_sentence(b) : bound_sentence(b, b.advice.front());
+}
+
+namespace {
+
 nlohmann::ordered_json advice_json(const job::Bound& b) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const job::Advice& a : b.advice) {
     nlohmann::ordered_json settings = nlohmann::ordered_json::object();
-    for (const job::Advice::Setting& s : a.settings) settings[s.key] = s.value;
+    for (const job::Advice::AdvisedSetting& s : a.settings) settings[s.key] = s.value;
     all.push_back({{"key", a.key},
                    {"factor", a.factor},
                    {"settings", settings},

@@ -39,7 +39,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-std::vector<Table::Part> Table::parts(std::size_t line_width) const {
+std::vector<Table::TablePart> Table::parts(std::size_t line_width) const {
   std::vector<std::size_t> width;
   for (const std::string& title : titles_) width.push_back(title.size());
   for (const auto& row : rows_) {
@@ -48,18 +48,18 @@ std::vector<Table::Part> Table::parts(std::size_t line_width) const {
   const auto least = [&](std::size_t i) {  // least width of a column
     return align_[i] == Align::kLeft ? std::min(width[i], std::max(kLeastWrapped, titles_[i].size())) : width[i];
   };
-  std::vector<Part> parts(1);
+  std::vector<TablePart> parts(1);
   std::size_t taken = 0;
   for (std::size_t i = 0; i < width.size(); ++i) {
     const std::size_t gap = parts.back().columns.empty() ? 0 : kGap;
-    std::size_t room = line_width == text::kUnlimited ? line_width : line_width - std::min(line_width, taken + gap);
-    if (least(i) > room && parts.back().columns.size() > 1) {
+    std::size_t space = line_width == text::kUnlimited ? line_width : line_width - std::min(line_width, taken + gap);
+    if (least(i) > space && parts.back().columns.size() > 1) {
       parts.push_back({{0}, {width[0]}});
       taken = width[0];
-      room = line_width - std::min(line_width, taken + kGap);
+      space = line_width - std::min(line_width, taken + kGap);
     }
     // Text columns shrink; later columns of the line keep their width.
-    const std::size_t given = std::max(std::min(width[i], room), least(i));
+    const std::size_t given = std::max(std::min(width[i], space), least(i));
     parts.back().columns.push_back(i);
     parts.back().widths.push_back(given);
     taken += given + (parts.back().columns.size() > 1 ? kGap : 0);
@@ -67,7 +67,7 @@ std::vector<Table::Part> Table::parts(std::size_t line_width) const {
   return parts;
 }
 
-void Table::line(std::string& out, const Part& part, const Cells& cells) const {
+void Table::line(std::string& out, const TablePart& part, const Cells& cells) const {
   std::vector<Cells> lines;  // by column
   std::size_t high = 1;
   for (std::size_t c = 0; c < part.columns.size(); ++c) {
@@ -90,7 +90,7 @@ void Table::line(std::string& out, const Part& part, const Cells& cells) const {
 
 std::string Table::text(std::size_t line_width) const {
   std::string out;
-  for (const Part& part : parts(line_width)) {
+  for (const TablePart& part : parts(line_width)) {
     if (!out.empty()) out += "\n";
     line(out, part, titles_);
     Cells rule(titles_.size());

@@ -21,11 +21,11 @@ class Table {
 
  private:
   using Cells = std::vector<std::string>;
-  struct Part {  // columns of one block
+  struct TablePart {  // columns of one block
     std::vector<std::size_t> columns, widths;
   };
-  std::vector<Part> parts(std::size_t line_width) const;
-  void line(std::string& out, const Part& part, const Cells& cells) const;
+  std::vector<TablePart> parts(std::size_t line_width) const;
+  void line(std::string& out, const TablePart& part, const Cells& cells) const;
   std::vector<std::string> titles_;
   std::vector<Align> align_;
   std::vector<std::vector<std::string>> rows_;

@@ -35,9 +35,9 @@ void listen(Platform& platform, const Clusters& clusters, DramMeter* meter) {
   }
 }
 
-std::vector<Partition> partitions_of(const MachineConfig& machine, const std::vector<Part>& parts) {
+std::vector<Partition> partitions_of(const MachineConfig& machine, const std::vector<MachinePart>& parts) {
   std::vector<Partition> all(machine.clusters);
-  for (const Part& part : parts) {
+  for (const MachinePart& part : parts) {
     for (std::uint32_t c = part.clusters.first; c < part.clusters.end(); ++c) all[c] = part.partition;
   }
   return all;
@@ -79,7 +79,7 @@ void add_counters(std::vector<CounterValue>& to, Platform& platform, const confi
 
 // Counters of the whole machine. The energy of MAC engines is that of their job's element type.
 std::vector<CounterValue> all_counters(Platform& platform, const config::EnergyTable& energy, std::uint64_t cycles,
-                                       const std::vector<Part>& parts, const std::vector<Neighbour>& jobs) {
+                                       const std::vector<MachinePart>& parts, const std::vector<Neighbour>& jobs) {
   std::vector<hal::ElementType> types(platform.machine().clusters, hal::ElementType::kFp16);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     for (const std::uint32_t c : numbers(parts[i].clusters)) types[c] = jobs[i].network.type();
@@ -115,7 +115,7 @@ double SideBySide::share(const NeighbourResult& job) const {
 }
 
 SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& table, bool full_data,
-                      const std::vector<Part>& parts, const std::vector<Neighbour>& jobs) {
+                      const std::vector<MachinePart>& parts, const std::vector<Neighbour>& jobs) {
   const config::EnergyTable energy = energy::resolved(table, machine);
   double ideal = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) ideal += ideal_cycles(jobs[i].network, parts[i].machine);
@@ -229,7 +229,7 @@ Clusters parse_clusters(const std::string& text) {
   return {first, last - first + 1};
 }
 
-std::vector<Part> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted) {
+std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted) {
   if (wanted.size() > kMostParts) {
     throw config::ConfigError(
         fmt::format("{} jobs are to run side by side; allowed are {}", wanted.size(), kMostParts));
@@ -247,13 +247,13 @@ std::vector<Part> parts_of(const MachineConfig& machine, const std::vector<Clust
       owner[i] = &c;
     }
   }
-  std::vector<Part> parts;
+  std::vector<MachinePart> parts;
   const std::uint64_t dram =
       wanted.size() == 1 ? machine.dram.size_bytes : even_part(machine.dram.size_bytes, wanted.size());
   const std::uint64_t l2 = wanted.size() == 1 ? machine.l2.size_bytes : even_part(machine.l2.size_bytes, wanted.size());
   for (const Clusters& c : wanted) {
     const std::uint64_t i = parts.size();
-    Part part{c, {c.first, i * hal::kMailboxSize, i * dram, i * l2}, machine};
+    MachinePart part{c, {c.first, i * hal::kMailboxSize, i * dram, i * l2}, machine};
     part.machine.name = fmt::format("cluster{} {} of {}", c.count == 1 ? "" : "s", c.text(), machine.name);
     part.machine.clusters = c.count;
     part.machine.dram.size_bytes = dram;

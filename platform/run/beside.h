@@ -25,14 +25,14 @@ struct Clusters {
 Clusters parse_clusters(const std::string& text);
 
 // Part of a machine for one job.
-struct Part {
+struct MachinePart {
   Clusters clusters;
   Partition partition;  // mailbox, DRAM and L2 of the job
   MachineConfig
       machine;  // as its firmware and the choice of its tiles see it: so many clusters, an even part of DRAM and L2
 };
 // Parts in the requested order. Throws config::ConfigError for clusters that do not exist or are requested twice.
-std::vector<Part> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted);
+std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted);
 
 struct Neighbour {
   workload::Workload network;
@@ -63,6 +63,6 @@ struct SideBySide {
 // Job i runs on part i. Throws RunError if a job fails, config::ConfigError if a layer does not fit its dataflow or
 // part.
 SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& energy, bool full_data,
-                      const std::vector<Part>& parts, const std::vector<Neighbour>& jobs);
+                      const std::vector<MachinePart>& parts, const std::vector<Neighbour>& jobs);
 
 }  // namespace attnvp::job

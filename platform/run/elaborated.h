@@ -40,7 +40,7 @@ class Elaborated {
   };
 
  private:
-  host_memory::Share share_;
+  host_memory::MemoryShare share_;
   class Simulation {
    public:
     Simulation();

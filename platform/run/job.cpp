@@ -66,7 +66,7 @@ std::uint64_t value_bytes(const workload::Attention& n) { return n.value_element
 Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& table) {
   const energy::MachineModel model(machine, energy::technology_of(table));
   Floorplan plan;
-  for (const energy::Part& part : model.parts()) {
+  for (const energy::ModelPart& part : model.parts()) {
     const double mm2 = part.area_mm2 * static_cast<double>(part.count);
     const auto known = std::find_if(plan.parts.begin(), plan.parts.end(),
                                     [&](const auto& other) { return other.first == part.module; });
@@ -166,7 +166,7 @@ RunResult Runner::run(const workload::Workload& network, const Schedule& schedul
                     "faster clock or a "
                     "smaller layer is needed",
                     network.name(), platform().machine().name, schedule.text, clock.most_cycles(),
-                    config::format_real(config::Unit::kFrequency, clock.hertz())));
+                    config::format_real(config::KeyUnit::kFrequency, clock.hertz())));
   }
   // The elapsed time belongs to the earlier jobs.
   const MachineConfig machine = platform().machine();
@@ -234,7 +234,7 @@ Tensors random_tensors(const workload::Workload& workload, std::uint64_t seed) {
   if (!workload.is_attention()) return random_operands(workload, seed);
   const workload::Attention& network = workload.attention();
   const std::uint64_t bytes = query_bytes(network) + key_bytes(network) + value_bytes(network);
-  const host_memory::Share briefly(fmt::format("the random tensors of {}", network.name), bytes);
+  const host_memory::MemoryShare briefly(fmt::format("the random tensors of {}", network.name), bytes);
   AttentionShape shape = shape_of(network);
   if (network.ragged()) {  // one batch of one head with all queries and keys
     shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};

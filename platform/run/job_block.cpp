@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "models/arith/number.h"
+#include "models/engine/mac_engine/mac_plan.h"
 #include "platform/machine/error.h"
 #include "platform/run/operations.h"
 #include "platform/run/schedule.h"
@@ -81,7 +82,7 @@ void check_heterogeneous(const workload::Workload& n, const Schedule& schedule) 
 
 template <typename Words>
 void add_table(schedule::Job& made, std::uint64_t address, const Words& words, std::uint32_t flag) {
-  schedule::Job::Table& table = made.tables.emplace_back();
+  schedule::Job::MailboxTable& table = made.tables.emplace_back();
   table.address = address;
   table.words.resize(sizeof words / sizeof(std::uint32_t));
   std::memcpy(table.words.data(), &words, sizeof words);
@@ -185,6 +186,21 @@ void add_rules(schedule::Job& made, const workload::Attention& n, const Schedule
   if (n.requests.empty()) return;
   made.contexts.clear();
   for (const workload::Request& r : n.requests) made.contexts.insert(made.contexts.end(), {r.new_tokens, r.tokens()});
+}
+
+// Refuses a type that an array does not multiply.
+void check_type(const MachineConfig& machine, const workload::Workload& w) {
+  if (w.rows() != nullptr) return;
+  for (std::uint32_t k = 0; k < machine.cores; ++k) {
+    const MacConfig mac = machine.core(k).mac;
+    if (multiplies(mac, w.type())) continue;
+    std::vector<std::string> names;
+    for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+      if (info.is_tensor && multiplies(mac, info.type)) names.emplace_back(info.name);
+    }
+    throw config::ConfigError(fmt::format("{}: PEs do not multiply {} (keys mac.*_rate); allowed: {}", w.name(),
+                                          hal::info_of(w.type()).name, fmt::join(names, ", ")));
+  }
 }
 
 // Refuses layers that the dataflow does not support.
@@ -332,6 +348,7 @@ schedule::Job make_job(const MachineConfig& machine, const workload::Workload& w
   made.block = block_of(machine, w, schedule);
   add_types(made, w, schedule);
   workload::refuse_scope(w);
+  check_type(machine, w);
   check_dataflow(w, schedule);
   Dram dram;
   std::visit([&](const auto& operation) { add_operation(made, dram, operation, schedule); }, w.operation);

@@ -84,8 +84,9 @@ std::vector<Element> in_pages(const workload::Attention& n, std::size_t columns,
 }
 
 std::vector<std::uint32_t>& scale_table(schedule::Job& job) {
-  const auto table = std::find_if(job.tables.begin(), job.tables.end(),
-                                  [](const schedule::Job::Table& t) { return t.address == hal::kScalesAddress; });
+  const auto table = std::find_if(job.tables.begin(), job.tables.end(), [](const schedule::Job::MailboxTable& t) {
+    return t.address == hal::kScalesAddress;
+  });
   return table->words;
 }
 
@@ -95,7 +96,7 @@ GoldenResult check(const workload::Attention& n, const Tensors& t, const Quantis
   const std::vector<HeadFactors>& factors = kept.factors;
   shape.factors = factors;
   std::vector<AttentionShape::RowScales> scales;
-  for (const Quantised::Blocks& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
+  for (const Quantised::LayerScales& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
   shape.scales = scales;
   if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
   GoldenResult all;
@@ -179,7 +180,7 @@ void Placed::put_tables() {
   scratch_ = told.scratch.address;
   write(hal::kScratchAddress, &told.scratch, sizeof told.scratch);
   write(hal::kJobAddress, &told.block, sizeof told.block);
-  for (const schedule::Job::Table& t : told.tables) write(t.address, t.words.data(), t.end() - t.address);
+  for (const schedule::Job::MailboxTable& t : told.tables) write(t.address, t.words.data(), t.end() - t.address);
 }
 
 void Placed::put_tensors() const {

@@ -41,7 +41,7 @@ class Placed {
   schedule::Job made_;
   std::uint64_t scratch_ = 0;
   Quantised kept_;
-  host_memory::Share pages_;
+  host_memory::MemoryShare pages_;
 };
 
 // Lower bound of cycles by the MAC and VEC arrays and the DRAM bus, without masks.

@@ -47,8 +47,8 @@ Schedule parse_dataflow(const std::string& text, const schedule::FirmwareImage& 
   if (dataflow == nullptr || name != dataflow->name) {
     std::vector<std::string> names;
     for (const firmware::Dataflow* d : firmware.dataflows()) names.emplace_back(d->name);
-    throw config::ConfigError(
-        fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, names)));
+    throw config::ConfigError(fmt::format("dataflow {} is unknown{}", config::in_quotes(name),
+                                          config::hint(name, names, "attnvp list dataflows")));
   }
   Schedule schedule;
   schedule.firmware = &firmware;

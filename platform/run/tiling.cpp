@@ -64,7 +64,7 @@ std::vector<std::string> names(const FirmwareImage& firmware) {
 }
 
 config::KeyInfo key_of(const FirmwareImage& firmware, const Parameter& p) {
-  config::KeyInfo key = config::number(p.name, config::Unit::kCount, 1, most_of(firmware, p.name), p.meaning);
+  config::KeyInfo key = config::number(p.name, config::KeyUnit::kCount, 1, most_of(firmware, p.name), p.meaning);
   if (p.named != nullptr) {
     std::vector<std::string> values;
     for (const firmware::NamedValue* v = p.named; v->name != nullptr; ++v) values.emplace_back(v->name);
@@ -85,12 +85,12 @@ std::uint32_t value_of(const FirmwareImage& firmware, const Parameter& p, const 
 
 }  // namespace
 
-Tiling::Tiling(std::initializer_list<Entry> entries) {
-  for (const Entry& e : entries) set(e.first, e.second);
+Tiling::Tiling(std::initializer_list<TileParameter> entries) {
+  for (const TileParameter& e : entries) set(e.first, e.second);
 }
 
 std::uint32_t Tiling::operator[](std::string_view name) const {
-  for (const Entry& e : entries_) {
+  for (const TileParameter& e : entries_) {
     if (e.first == name) return e.second;
   }
   return 0;
@@ -102,10 +102,11 @@ std::uint32_t Tiling::used(std::string_view name) const {
 }
 
 void Tiling::set(std::string_view name, std::uint32_t value) {
-  const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.first == name; });
+  const auto at =
+      std::find_if(entries_.begin(), entries_.end(), [&](const TileParameter& e) { return e.first == name; });
   if (at != entries_.end()) entries_.erase(at);
   if (value == 0) return;
-  const auto before = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
+  const auto before = std::find_if(entries_.begin(), entries_.end(), [&](const TileParameter& e) {
     return position(*firmware_, e.first) > position(*firmware_, name);
   });
   entries_.insert(before, {std::string(name), value});

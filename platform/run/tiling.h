@@ -17,16 +17,16 @@ namespace attnvp::job {
 
 class Tiling {
  public:
-  using Entry = std::pair<std::string, std::uint32_t>;
+  using TileParameter = std::pair<std::string, std::uint32_t>;
   Tiling() = default;
   explicit Tiling(const schedule::FirmwareImage& firmware) : firmware_(&firmware) {}
-  Tiling(std::initializer_list<Entry> entries);  // of the compiled firmware
+  Tiling(std::initializer_list<TileParameter> entries);  // of the compiled firmware
 
   std::uint32_t operator[](std::string_view name) const;  // 0: open; hal::kWord: the parameter's keyword
   std::uint32_t used(std::string_view name) const;        // 0 also for the parameter's keyword
   void set(std::string_view name, std::uint32_t value);   // 0: open
   bool empty() const { return entries_.empty(); }
-  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<TileParameter>& entries() const { return entries_; }
   bool operator==(const Tiling& o) const { return entries_ == o.entries_; }
   bool operator!=(const Tiling& o) const { return entries_ != o.entries_; }
 
@@ -34,7 +34,7 @@ class Tiling {
 
  private:
   const schedule::FirmwareImage* firmware_ = &schedule::compiled_firmware();
-  std::vector<Entry> entries_;  // given parameters, in the order of the firmware's parameters
+  std::vector<TileParameter> entries_;  // given parameters, in the order of the firmware's parameters
 };
 
 // Whether a parameter of that name has a keyword, in some dataflow of the compiled firmware.

@@ -13,14 +13,14 @@ namespace attnvp::schedule {
 
 hal::Append append_of(const Job& job) {
   hal::Append from{};
-  if (const Job::Table* table = job.table_at(hal::kAppendAddress)) {
+  if (const Job::MailboxTable* table = job.table_at(hal::kAppendAddress)) {
     std::memcpy(&from, table->words.data(), sizeof from);
   }
   return from;
 }
 
-std::vector<Bytes> appended(const Job& job) {
-  std::vector<Bytes> all;
+std::vector<ByteRange> appended(const Job& job) {
+  std::vector<ByteRange> all;
   if ((job.block.flags & hal::kAppends) == 0) return all;
   const hal::Layer& l = job.block.layer;
   const hal::Append from = append_of(job);
@@ -49,9 +49,9 @@ std::vector<Bytes> appended(const Job& job) {
     }
     before += page != 0 ? (keys + page - 1) / page : keys;
   }
-  std::sort(all.begin(), all.end(), [](const Bytes& a, const Bytes& b) { return a.low < b.low; });
-  std::vector<Bytes> joined;
-  for (const Bytes& bytes_of : all) {
+  std::sort(all.begin(), all.end(), [](const ByteRange& a, const ByteRange& b) { return a.low < b.low; });
+  std::vector<ByteRange> joined;
+  for (const ByteRange& bytes_of : all) {
     if (!joined.empty() && joined.back().high == bytes_of.low) {
       joined.back().high = bytes_of.high;
     } else {

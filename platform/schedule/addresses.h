@@ -11,12 +11,12 @@
 namespace attnvp::schedule {
 
 // Address range [low, high).
-struct Bytes {
+struct ByteRange {
   std::uint64_t low, high;
 };
 // Rows of the KV cache that firmware writes before attention (hal::kAppends); the host does not initialise them. In
 // order of addresses; empty: nothing is appended.
-std::vector<Bytes> appended(const Job& job);
+std::vector<ByteRange> appended(const Job& job);
 // Address of the new rows of K; 0: none.
 hal::Append append_of(const Job& job);
 

@@ -36,8 +36,8 @@ double scores_of(const hal::Mask& m, double rows, std::uint32_t keys) {
 }
 }  // namespace
 
-const Job::Table* Job::table_at(std::uint64_t address) const {
-  for (const Table& t : tables) {
+const Job::MailboxTable* Job::table_at(std::uint64_t address) const {
+  for (const MailboxTable& t : tables) {
     if (address >= t.address && address < t.end()) return &t;
   }
   return nullptr;
@@ -46,7 +46,7 @@ const Job::Table* Job::table_at(std::uint64_t address) const {
 // With a block mask or padding: their visible scores.
 double Job::scores() const {
   if (rules.mask.by_key()) {
-    const Table *map = table_at(hal::kMapAddress), *valid = table_at(hal::kContextsAddress);
+    const MailboxTable *map = table_at(hal::kMapAddress), *valid = table_at(hal::kContextsAddress);
     const hal::Layer& l = block.layer;
     const hal::Mask& m = rules.mask;
     const hal::BlockMask blocks{map == nullptr ? nullptr : map->words.data(),
@@ -127,7 +127,7 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   if (copy_from(job_.scratch, hal::kScratchAddress, address, data, bytes)) return true;
   if (copy_from(job_.rules, hal::kRulesAddress, address, data, bytes)) return true;
   if (copy_from(job_.types, hal::kTypesAddress, address, data, bytes)) return true;
-  if (const Job::Table* table = job_.table_at(address)) {
+  if (const Job::MailboxTable* table = job_.table_at(address)) {
     if (address + bytes > table->end()) return false;
     std::memcpy(data, reinterpret_cast<const unsigned char*>(table->words.data()) + (address - table->address), bytes);
     return true;

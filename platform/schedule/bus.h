@@ -21,19 +21,19 @@ struct Job {
   const FirmwareImage* image = nullptr;  // contains the dataflow; nullptr: the compiled firmware
   FirmwareRun firmware;                  // empty: the compiled firmware
   hal::JobBlock block{};
-  hal::Scratch scratch{};                       // DRAM behind the tensors
+  hal::ScratchSpace scratch{};                  // DRAM behind the tensors
   std::vector<std::uint32_t> contexts;          // keys of each batch, if they differ
   hal::Rules rules{{}, hal::kUnitScale, 1, 0};  // if the block's flags say so
   std::vector<std::uint32_t> pages;             // of the cache, if it is paged
   hal::Types types{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
   std::vector<hal::HeadScales> scales;  // of every head, if the types say so
-  struct Table {                        // further words of the mailbox, if the block's flags say so
+  struct MailboxTable {                 // further words of the mailbox, if the block's flags say so
     std::uint64_t address;
     std::vector<std::uint32_t> words;
     std::uint64_t end() const { return address + words.size() * sizeof(std::uint32_t); }
   };
-  std::vector<Table> tables;
-  const Table* table_at(std::uint64_t address) const;
+  std::vector<MailboxTable> tables;
+  const MailboxTable* table_at(std::uint64_t address) const;
   double scores() const;      // unmasked scores of the layer
   double query_rows() const;  // of all batches and heads of K and V
   double key_rows() const;    // rows of all batches and heads that some query attends to

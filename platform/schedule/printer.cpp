@@ -20,11 +20,11 @@ std::string event_text(std::uint32_t first, std::uint32_t span, std::uint32_t to
 
 class Printer final : public Reader {
  public:
-  Printer(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<Line>& lines)
+  Printer(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<ListingLine>& lines)
       : job_(job), cluster_(cluster), most_(most), lines_(lines) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
-    Line line = begin(schedule::name_of(queue));
+    ListingLine line = begin(schedule::name_of(queue));
     line.number = ++numbers_[line.queue];
     line.operation = operation_text(d);
     for (int i = 0; i < hal::kOperands; ++i) {
@@ -51,13 +51,13 @@ class Printer final : public Reader {
     if (!lines_.empty()) lines_.back().operation += " (replaces what was halted)";
   }
   void give(std::uint32_t event, std::uint32_t tokens) override {
-    Line line = begin("cpu");
+    ListingLine line = begin("cpu");
     line.operation = "give";
     line.signals.push_back(event_text(event, 1, tokens));
     end(std::move(line));
   }
   void take(std::uint32_t event, std::uint32_t tokens) override {
-    Line line = begin("cpu");
+    ListingLine line = begin("cpu");
     line.operation = "wait";
     line.waits.push_back(event_text(event, 1, tokens));
     end(std::move(line));
@@ -66,14 +66,14 @@ class Printer final : public Reader {
   bool enough() const override { return full_; }
 
  private:
-  Line begin(std::string queue) const {
-    Line line;
+  ListingLine begin(std::string queue) const {
+    ListingLine line;
     line.cluster = cluster_;
     line.queue = std::move(queue);
     line.l1_bytes = l1_bytes_;
     return line;
   }
-  void end(Line line) {
+  void end(ListingLine line) {
     full_ = lines_.size() >= most_;
     if (!full_) lines_.push_back(std::move(line));
   }
@@ -81,7 +81,7 @@ class Printer final : public Reader {
   const Job& job_;
   std::uint32_t cluster_;
   std::uint64_t most_;
-  std::vector<Line>& lines_;
+  std::vector<ListingLine>& lines_;
   std::map<std::string, std::uint64_t> numbers_;
   std::uint64_t l1_bytes_ = 0;
   bool full_ = false;
@@ -89,13 +89,13 @@ class Printer final : public Reader {
 
 }  // namespace
 
-bool print_stream(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<Line>& lines) {
+bool print_stream(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<ListingLine>& lines) {
   Printer printer(job, cluster, most, lines);
   read_stream(job, cluster, printer);
   return !printer.enough();
 }
 
-std::string to_text(const Line& l) {
+std::string to_text(const ListingLine& l) {
   std::string operands;
   for (std::size_t i = 0; i < l.operands.size(); ++i) {
     operands += (i == 0 ? "" : ", ") + l.operands[i];

@@ -9,7 +9,7 @@
 
 namespace attnvp::schedule {
 
-struct Line {
+struct ListingLine {
   std::uint32_t cluster = 0;
   std::string queue;                        // "core0.mac", "dma1"; "cpu" for tokens given or awaited by the processor
   std::uint64_t number = 0;                 // number in its queue, from 1, as in waveforms; 0 for the processor
@@ -21,8 +21,8 @@ struct Line {
 };
 
 // Commands of a cluster in program order, at most `most`; returns false if there are more.
-bool print_stream(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<Line>& lines);
+bool print_stream(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<ListingLine>& lines);
 
-std::string to_text(const Line& line);
+std::string to_text(const ListingLine& line);
 
 }  // namespace attnvp::schedule

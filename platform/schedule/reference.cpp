@@ -29,18 +29,18 @@ operation. Products have m x n results over a depth of k: m is the descriptor's 
 | any, tensor, rounded | element types: all; those of Q, K, V and P; those of O |
 )";
 
-const char* text_of(hal::Role role) {
+const char* text_of(hal::OperandRole role) {
   constexpr const char* kTexts[] = {"read", "written", "accumulated"};
   return kTexts[static_cast<std::size_t>(role)];
 }
 
-const char* text_of(hal::Extent extent) {
+const char* text_of(hal::OperandExtent extent) {
   constexpr const char* kTexts[] = {"own", "rows",  "1",    "2",         "1 or 2",          "length",
                                     "n",   "n + 1", "sums", "n or sums", "k, transposed n", "n, transposed k"};
   return kTexts[static_cast<std::size_t>(extent)];
 }
 
-const char* text_of(hal::Elements elements) {
+const char* text_of(hal::ElementRule elements) {
   constexpr const char* kTexts[] = {
       "any", "fp16", "fp32", "tensor", "operand 0's", "rounded", "sums of operand 0's", "rounded, fp32 or sums"};
   return kTexts[static_cast<std::size_t>(elements)];

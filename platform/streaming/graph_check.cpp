@@ -60,15 +60,15 @@ class Inference {
         if (port.shape == Shape::kAny && any == Shape::kAny) any = types_[c].shape;
         rate = std::max(rate, types_[c].rate);
       });
-      const Kind kind = node.operation->kind;
-      if (kind == Kind::kSource) rate = node.per_row ? Rate::kPerRow : Rate::kPerScore;
-      if (kind == Kind::kScan || kind == Kind::kReduction) rate = Rate::kPerScore;
+      const NodeKind kind = node.operation->kind;
+      if (kind == NodeKind::kSource) rate = node.per_row ? Rate::kPerRow : Rate::kPerScore;
+      if (kind == NodeKind::kScan || kind == NodeKind::kReduction) rate = Rate::kPerScore;
       rates_[i] = rate;
       for (std::size_t c = 0; c < types_.size(); ++c) {
         const ChannelSpec& channel = d_.graph.channels[c];
         if (channel.from != i) continue;
         const Shape shape = node.operation->outputs[channel.from_port].shape;
-        const StreamType type{shape == Shape::kAny ? any : shape, kind == Kind::kReduction ? Rate::kPerRow : rate};
+        const StreamType type{shape == Shape::kAny ? any : shape, kind == NodeKind::kReduction ? Rate::kPerRow : rate};
         changed = changed || types_[c] != type;
         types_[c] = type;
       }
@@ -109,8 +109,8 @@ class Inference {
             fmt::format("channel '{}' carries an element per score; port {} takes one per row", channel.name, place));
       }
     });
-    const Kind kind = node.operation->kind;
-    if ((kind == Kind::kScan || kind == Kind::kReduction) && !per_score) {
+    const NodeKind kind = node.operation->kind;
+    if ((kind == NodeKind::kScan || kind == NodeKind::kReduction) && !per_score) {
       config::fail(
           at,
           fmt::format(
@@ -165,16 +165,16 @@ void infer_types(Draft& draft) { Inference(draft).run(); }
 
 void check_cycles(const Draft& draft) {
   const Graph& graph = draft.graph;
-  enum class Mark : std::uint8_t { kNew, kOnPath, kDone };
-  std::vector<Mark> marks(graph.nodes.size());
+  enum class VisitMark : std::uint8_t { kNew, kOnPath, kDone };
+  std::vector<VisitMark> marks(graph.nodes.size());
   std::vector<std::size_t> path;  // channels
   const auto visit = [&](const auto& self, std::uint32_t node) -> void {
-    marks[node] = Mark::kOnPath;
+    marks[node] = VisitMark::kOnPath;
     for (std::size_t c = 0; c < graph.channels.size(); ++c) {
       const ChannelSpec& channel = graph.channels[c];
-      if (channel.from != node || channel.tokens > 0 || marks[channel.to] == Mark::kDone) continue;
+      if (channel.from != node || channel.tokens > 0 || marks[channel.to] == VisitMark::kDone) continue;
       path.push_back(c);
-      if (marks[channel.to] == Mark::kOnPath) {
+      if (marks[channel.to] == VisitMark::kOnPath) {
         auto start =
             std::find_if(path.begin(), path.end(), [&](std::size_t p) { return graph.channels[p].from == channel.to; });
         std::string names = graph.nodes[channel.to].name;
@@ -188,10 +188,10 @@ void check_cycles(const Draft& draft) {
       self(self, channel.to);
       path.pop_back();
     }
-    marks[node] = Mark::kDone;
+    marks[node] = VisitMark::kDone;
   };
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    if (marks[i] == Mark::kNew) visit(visit, i);
+    if (marks[i] == VisitMark::kNew) visit(visit, i);
   }
 }
 

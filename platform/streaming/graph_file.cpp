@@ -124,7 +124,7 @@ class GraphReader {
 
   void read_clock() {
     with(file_.root(), "the file", "clock", [&](const std::string& text) {
-      graph_.clock_hz = config::parse_real(config::Unit::kFrequency, text);
+      graph_.clock_hz = config::parse_real(config::KeyUnit::kFrequency, text);
       if (graph_.clock_hz >= kSlowestClock && graph_.clock_hz <= kFastestClock) return;
       throw ConfigError(fmt::format("found {}; allowed is 1 MHz to 100 GHz", in_quotes(text)));
     });
@@ -139,14 +139,14 @@ class GraphReader {
       node.operation = find_operation(text);
       if (node.operation != nullptr) return;
       std::vector<std::string> names;
-      for (const Operation& operation : operations()) names.emplace_back(operation.name);
+      for (const StreamOperation& operation : operations()) names.emplace_back(operation.name);
       throw ConfigError(fmt::format("operation {} is unknown{}", in_quotes(text), config::hint(text, names)));
     });
     if (!has_op) config::fail(file_.origin(keys), fmt::format("{}: key 'op' is missing", owner));
     with(keys, owner, "ii", [&](const std::string& text) { node.ii = number(text, graph_, 1, kLargest); });
     with(keys, owner, "latency", [&](const std::string& text) { node.latency = number(text, graph_, 0, kLargest); });
 
-    const bool source = node.operation->kind == Kind::kSource;
+    const bool source = node.operation->kind == NodeKind::kSource;
     for (const char* key : {"tensor", "per"}) {
       if (!source && keys[key]) {
         config::fail(file_.origin(keys[key]),
@@ -208,7 +208,7 @@ class GraphReader {
       throw ConfigError(fmt::format("node {} is unknown{}", in_quotes(node_name), config::hint(node_name, names)));
     }
     node_index = static_cast<std::uint32_t>(found - names.begin());
-    const Operation& operation = *graph_.nodes[node_index].operation;
+    const StreamOperation& operation = *graph_.nodes[node_index].operation;
     const std::vector<Port>& ports = from ? operation.outputs : operation.inputs;
     const char* const kind = from ? "output" : "input";
     if (ports.empty()) throw ConfigError(fmt::format("node '{}', {}, has no {}", node_name, operation.name, kind));

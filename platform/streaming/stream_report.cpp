@@ -17,7 +17,7 @@ using report::Table;
 using report::with_commas;
 using report::with_prefix;
 
-std::string golden_text(const GoldenResult& g) {
+std::string golden_text(const StreamGoldenResult& g) {
   if (!g.checked) return "not checked";
   if (g.passed) return fmt::format("passed  (max error {:.3g})", g.max_abs_error);
   return "FAILED\n             " + g.to_string();
@@ -60,7 +60,7 @@ std::string node_table(const StreamResult& r) {
 
 std::string wait_text(const Graph& graph, const Blocked& b) {
   return fmt::format("{} waits for {} '{}' since cycle {}", graph.nodes[b.node].name,
-                     b.for_room ? "room in" : "data from", graph.channels[b.channel].name, b.since);
+                     b.for_space ? "room in" : "data from", graph.channels[b.channel].name, b.since);
 }
 
 // "score -> div -> row_sum -> score"
@@ -126,7 +126,7 @@ std::string to_text(const StreamResult& r) {
   waits.column("since cycle");
   waits.column("of node", Table::Align::kLeft);
   for (const Blocked& b : r.deadlock.blocked) {
-    waits.row({r.graph.nodes[b.node].name, b.for_room ? "room" : "data", r.graph.channels[b.channel].name,
+    waits.row({r.graph.nodes[b.node].name, b.for_space ? "room" : "data", r.graph.channels[b.channel].name,
                with_commas(b.since), r.graph.nodes[b.on].name});
   }
   out += "\n" + waits.text(text::line_width()) + "\n";
@@ -156,7 +156,7 @@ std::string to_json(const StreamResult& r) {
     j["waits"] = ordered_json::array();
     for (const Blocked& b : r.deadlock.blocked) {
       j["waits"].push_back({{"node", name_of(b)},
-                            {"for", b.for_room ? "room" : "data"},
+                            {"for", b.for_space ? "room" : "data"},
                             {"channel", r.graph.channels[b.channel].name},
                             {"since", b.since},
                             {"of", r.graph.nodes[b.on].name}});
@@ -205,7 +205,7 @@ std::string to_dot(const StreamResult& r) {
     out += fmt::format(
         "  \"{}\" [label=\"{}\\n{}\\nii {}, latency {}\"{}{}];\n", node.name, node.name, node.operation->name, node.ii,
         node.latency,
-        node.operation->kind == Kind::kSource || node.operation->kind == Kind::kSink ? ", shape=ellipse" : "",
+        node.operation->kind == NodeKind::kSource || node.operation->kind == NodeKind::kSink ? ", shape=ellipse" : "",
         red_node[i] ? ", color=red, penwidth=2" : "");
   }
   for (std::size_t c = 0; c < r.channels.size(); ++c) {
@@ -213,7 +213,7 @@ std::string to_dot(const StreamResult& r) {
     const ChannelResult& channel = r.channels[c];
     std::string wait;
     for (const Blocked& b : r.deadlock.blocked) {
-      if (b.channel == c) wait = b.for_room ? ", full" : ", empty";
+      if (b.channel == c) wait = b.for_space ? ", full" : ", empty";
     }
     out += fmt::format("  \"{}\" -> \"{}\" [label=\"{}\\ndepth {}, peak {}{}\"{}{}{}];\n",
                        r.graph.nodes[spec.from].name, r.graph.nodes[spec.to].name, spec.name, depth_text(spec.depth),

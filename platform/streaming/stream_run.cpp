@@ -27,8 +27,8 @@ double norm(const arith::Half* row, std::size_t width) {
 
 }  // namespace
 
-GoldenResult check_stream(const job::AttentionShape& shape, const job::AttentionTensors& tensors,
-                          const std::vector<float>& output) {
+StreamGoldenResult check_stream(const job::AttentionShape& shape, const job::AttentionTensors& tensors,
+                                const std::vector<float>& output) {
   const std::size_t n = shape.queries, d = shape.width;
   const std::vector<double> reference =
       job::reference_attention(shape, tensors.q.data(), tensors.k.data(), tensors.v.data());
@@ -43,7 +43,7 @@ GoldenResult check_stream(const job::AttentionShape& shape, const job::Attention
       highest[c] = std::max(highest[c], v);
     }
   }
-  GoldenResult result;
+  StreamGoldenResult result;
   result.checked = true;
   double worst = -1;
   const double roundings = 2 * (4 * static_cast<double>(n) + 8) * kU;
@@ -72,7 +72,7 @@ GoldenResult check_stream(const job::AttentionShape& shape, const job::Attention
   return result;
 }
 
-std::string GoldenResult::to_string() const {
+std::string StreamGoldenResult::to_string() const {
   return fmt::format(
       "{}, {} elements beyond tolerance, max error {:.3g}, worst at [{}, {}]: {:.9g}, expected {:.9g} +- {:.3g}",
       passed ? "passed" : "FAILED", failures, max_abs_error, row, column, actual, expected, tolerance);
@@ -87,7 +87,7 @@ std::vector<Blocked> blocked_nodes(const Machine& machine) {
     for (std::size_t c = 0; c < graph.channels.size(); ++c) {
       if (&machine.channel(c) != wait.channel) continue;
       blocked.push_back(
-          {i, c, wait.for_room, wait.since, wait.for_room ? graph.channels[c].to : graph.channels[c].from});
+          {i, c, wait.for_space, wait.since, wait.for_space ? graph.channels[c].to : graph.channels[c].from});
     }
   }
   return blocked;
@@ -119,7 +119,7 @@ std::optional<std::size_t> channel_to_deepen(const Machine& machine,
     std::optional<std::size_t> choice;
     for (const std::size_t i : circle_from(blocked, first)) {
       const std::size_t c = blocked[i].channel;
-      if (blocked[i].for_room && (!choice || deepened.count(c) > 0)) choice = c;
+      if (blocked[i].for_space && (!choice || deepened.count(c) > 0)) choice = c;
     }
     if (!choice) return {};
     if (!first_choice) first_choice = choice;
@@ -179,7 +179,8 @@ std::uint64_t StreamResult::intermediate_bytes() const {
   std::uint64_t bytes = 0;
   for (std::size_t c = 0; c < channels.size(); ++c) {
     const ChannelSpec& spec = graph.channels[c];
-    if (graph.nodes[spec.from].operation->kind != Kind::kSource) bytes += channels[c].peak * spec.width * sizeof(float);
+    if (graph.nodes[spec.from].operation->kind != NodeKind::kSource)
+      bytes += channels[c].peak * spec.width * sizeof(float);
   }
   return bytes;
 }
@@ -192,7 +193,7 @@ double StreamResult::energy_pj(const std::string& scope) const {
   return total;
 }
 
-Runner::Runner(const Graph& graph, config::EnergyTable energy, std::uint64_t seed)
+StreamRunner::StreamRunner(const Graph& graph, config::EnergyTable energy, std::uint64_t seed)
     : graph_(graph),
       energy_(energy::resolved(std::move(energy), MachineConfig{})),
       shape_{1, 1, graph.n, graph.n, graph.d, graph.mask},
@@ -207,17 +208,17 @@ Runner::Runner(const Graph& graph, config::EnergyTable energy, std::uint64_t see
   machine_ = std::make_unique<Machine>("stream", graph_, q_.data(), k_.data(), v_.data(), o_.data());
 }
 
-Runner::~Runner() {
+StreamRunner::~StreamRunner() {
   machine_.reset();
   sc_core::sc_get_curr_simcontext()->reset();  // the next machine elaborates into a new simulation
 }
 
-void Runner::set_depth(std::size_t channel, std::uint64_t depth) {
+void StreamRunner::set_depth(std::size_t channel, std::uint64_t depth) {
   graph_.channels[channel].depth = depth;
   machine_->set_depth(channel, depth);
 }
 
-StreamResult Runner::run(const Options& options) {
+StreamResult StreamRunner::run(const StreamOptions& options) {
   std::fill(o_.begin(), o_.end(), std::numeric_limits<float>::quiet_NaN());
   std::unique_ptr<trace::WaveformSession> waveform;
   if (options.waveform != nullptr)
@@ -225,7 +226,7 @@ StreamResult Runner::run(const Options& options) {
   StreamResult result;
   result.graph = graph_;
   const auto start = std::chrono::steady_clock::now();
-  const Machine::Outcome outcome = machine_->run(waveform != nullptr);
+  const Machine::StreamOutcome outcome = machine_->run(waveform != nullptr);
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (waveform != nullptr) waveform->end();
   if (!outcome.problem.empty()) {
@@ -245,7 +246,7 @@ StreamResult Runner::run(const Options& options) {
   return result;
 }
 
-void Runner::collect(StreamResult& result) const {
+void StreamRunner::collect(StreamResult& result) const {
   for (std::size_t c = 0; c < graph_.channels.size(); ++c) {
     const Channel& channel = machine_->channel(c);
     result.channels.push_back({channel.depth(), channel.peak.value(), channel.transfers.value()});

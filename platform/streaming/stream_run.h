@@ -24,7 +24,7 @@ namespace attnvp::stream {
 //   |O_id - exact| <= (e^e_i - 1) sum_j P_ij |v_jd| <= (e^e_i - 1) max_j |v_jd|.
 // For any scores the exact softmax is a mean of values, so the error is also at most
 //   max_j v_jd - min_j v_jd + (e^r - 1) max_j |v_jd|, r = 2 (4 N + 8) u, from the roundings after the scores.
-struct GoldenResult {
+struct StreamGoldenResult {
   bool checked = false;
   bool passed = false;
   double max_abs_error = 0;
@@ -37,13 +37,13 @@ struct GoldenResult {
 };
 
 // `output` is N x D.
-GoldenResult check_stream(const job::AttentionShape& shape, const job::AttentionTensors& tensors,
-                          const std::vector<float>& output);
+StreamGoldenResult check_stream(const job::AttentionShape& shape, const job::AttentionTensors& tensors,
+                                const std::vector<float>& output);
 
 struct Blocked {
   std::size_t node = 0;
   std::size_t channel = 0;
-  bool for_room = false;    // waits for space; else for data
+  bool for_space = false;   // waits for space; else for data
   std::uint64_t since = 0;  // cycle
   std::size_t on = 0;       // node at the other end of the channel
 };
@@ -81,7 +81,7 @@ struct StreamResult {
   std::uint64_t cycles = 0;  // until the last element is consumed, or the deadlock
   bool deadlocked = false;
   Deadlock deadlock;
-  GoldenResult golden;                  // not checked after a deadlock or without `output`
+  StreamGoldenResult golden;            // not checked after a deadlock or without `output`
   std::vector<ChannelResult> channels;  // as graph.channels
   std::vector<NodeResult> nodes;        // as graph.nodes
   std::vector<job::CounterValue> counters;
@@ -95,20 +95,20 @@ struct StreamResult {
   double energy_pj(const std::string& scope) const;  // "channels", "nodes"; "" for all
 };
 
-class Runner {
+class StreamRunner {
  public:
-  // Random tensors from the seed, as in `attnvp run`. Only one Runner may exist at a time.
-  Runner(const Graph& graph, config::EnergyTable energy, std::uint64_t seed);
-  ~Runner();
-  Runner(const Runner&) = delete;
-  Runner& operator=(const Runner&) = delete;
+  // Random tensors from the seed, as in `attnvp run`. Only one StreamRunner may exist at a time.
+  StreamRunner(const Graph& graph, config::EnergyTable energy, std::uint64_t seed);
+  ~StreamRunner();
+  StreamRunner(const StreamRunner&) = delete;
+  StreamRunner& operator=(const StreamRunner&) = delete;
 
-  struct Options {
+  struct StreamOptions {
     bool check_golden = true;
     bool explain = true;                  // find depths that resolve a deadlock
     trace::Waveform* waveform = nullptr;  // receives the texts of its files
   };
-  StreamResult run(const Options& options);
+  StreamResult run(const StreamOptions& options);
   void set_depth(std::size_t channel, std::uint64_t depth);
 
  private:

@@ -46,9 +46,9 @@ class Walker {
     std::uint64_t time = to;
     std::string cause;
     while (at != kNoEntry && time > from && seen.insert(at).second) {
-      const CommandTrace::Entry& e = entries_[at];
+      const CommandTrace::TracedCommand& e = entries_[at];
       const std::uint64_t start = std::min(started(e), time);
-      add(steps, PathStep::Kind::kWork, at, std::max(start, from), time, cause);
+      add(steps, PathStep::PathStepKind::kWork, at, std::max(start, from), time, cause);
       if (start <= from) break;
       // The latest of three causes.
       const CommandTrace::Arrow* const arrow = signal_[at];
@@ -59,13 +59,13 @@ class Walker {
       const bool by_event = arrow != nullptr && given >= freed && given >= fetched;
       const bool by_queue = !by_event && fetched > freed;
       const std::uint64_t released = by_event ? given : std::max(freed, fetched);
-      add(steps, PathStep::Kind::kStart, at, std::max(released, from), start, "");
+      add(steps, PathStep::PathStepKind::kStart, at, std::max(released, from), start, "");
       time = released;
       if (by_event) {
         at = arrow->from - 1;
         cause = reason(signallers_.between(entries_[at].descriptor, e.descriptor));
       } else {
-        if (by_queue) add(steps, PathStep::Kind::kProcessor, at, std::max(freed, from), released, "");
+        if (by_queue) add(steps, PathStep::PathStepKind::kProcessor, at, std::max(freed, from), released, "");
         time = freed;
         at = other;
         cause = kEngineCause;
@@ -76,10 +76,10 @@ class Walker {
   }
 
  private:
-  static std::uint64_t started(const CommandTrace::Entry& e) {
+  static std::uint64_t started(const CommandTrace::TracedCommand& e) {
     return e.start != kUnreached ? e.start : std::min(e.ready, e.fetched);
   }
-  std::uint64_t ended(const CommandTrace::Entry& e) const {
+  std::uint64_t ended(const CommandTrace::TracedCommand& e) const {
     const std::uint64_t end = e.end != kUnreached ? e.end : e.done;
     return end != kUnreached ? end : last_;
   }
@@ -98,12 +98,12 @@ class Walker {
     return best;
   }
 
-  static void add(std::vector<PathStep>& steps, PathStep::Kind kind, std::size_t entry, std::uint64_t from,
+  static void add(std::vector<PathStep>& steps, PathStep::PathStepKind kind, std::size_t entry, std::uint64_t from,
                   std::uint64_t to, const std::string& cause) {
     if (from < to) steps.push_back({kind, entry, from, to, cause});
   }
 
-  const std::vector<CommandTrace::Entry>& entries_;
+  const std::vector<CommandTrace::TracedCommand>& entries_;
   const SignallingDescriptors& signallers_;
   const std::uint64_t last_;
   std::vector<const CommandTrace::Arrow*> signal_;  // last token of each entry
@@ -112,7 +112,7 @@ class Walker {
 
 std::string tensor_of(const PathStep& step, const CommandTrace& trace) {
   const Operation operation = operation_of(trace.entries()[step.entry].descriptor);
-  if (step.kind == PathStep::Kind::kProcessor) return "processor";
+  if (step.kind == PathStep::PathStepKind::kProcessor) return "processor";
   if (operation == kLoadOperation) {
     const bool is_named = step.cause.find(" from ") != std::string::npos;
     return is_named ? step.cause : "loads";
@@ -122,8 +122,10 @@ std::string tensor_of(const PathStep& step, const CommandTrace& trace) {
   return made.what == nullptr ? name_of(operation) : std::string(made.what);
 }
 
-const char* name_of_kind(PathStep::Kind kind) {
-  return kind == PathStep::Kind::kWork ? "work" : kind == PathStep::Kind::kStart ? "start" : "processor";
+const char* name_of_kind(PathStep::PathStepKind kind) {
+  return kind == PathStep::PathStepKind::kWork    ? "work"
+         : kind == PathStep::PathStepKind::kStart ? "start"
+                                                  : "processor";
 }
 
 std::string local_name(const std::string& track) {
@@ -169,7 +171,7 @@ CriticalPath critical_path(const CommandTrace& trace, const SignallingDescriptor
   CriticalPath path{from, to, Walker(trace, signallers, last).back(from, to), {}, {}};
   for (const PathStep& step : path.steps) {
     const std::string engine =
-        step.kind == PathStep::Kind::kProcessor ? "processor" : engine_of(trace.entries()[step.entry].track);
+        step.kind == PathStep::PathStepKind::kProcessor ? "processor" : engine_of(trace.entries()[step.entry].track);
     add_to(path.by_engine, engine, step.to - step.from);
     add_to(path.by_tensor, tensor_of(step, trace), step.to - step.from);
   }
@@ -194,11 +196,11 @@ std::string to_text(const CriticalPath& path, const CommandTrace& trace, std::si
   table.column("rows");
   for (std::size_t i = first_shown(path, most_steps); i < path.steps.size(); ++i) {
     const PathStep& step = path.steps[i];
-    const CommandTrace::Entry& e = trace.entries()[step.entry];
+    const CommandTrace::TracedCommand& e = trace.entries()[step.entry];
     const std::string name = name_of(operation_of(e.descriptor));
-    const std::string what = step.kind == PathStep::Kind::kWork    ? name
-                             : step.kind == PathStep::Kind::kStart ? "wait before " + name
-                                                                   : "processor, before " + name;
+    const std::string what = step.kind == PathStep::PathStepKind::kWork    ? name
+                             : step.kind == PathStep::PathStepKind::kStart ? "wait before " + name
+                                                                           : "processor, before " + name;
     table.row({report::with_commas(step.from), report::with_commas(step.to - step.from), local_name(e.track), what,
                step.cause, fmt::format("{}", e.descriptor.head), fmt::format("{}", e.descriptor.row_block)});
   }
@@ -216,7 +218,7 @@ nlohmann::ordered_json to_json(const CriticalPath& path, const CommandTrace& tra
   json["path"] = nlohmann::ordered_json::array();
   for (std::size_t i = first_shown(path, most_steps); i < path.steps.size(); ++i) {
     const PathStep& step = path.steps[i];
-    const CommandTrace::Entry& e = trace.entries()[step.entry];
+    const CommandTrace::TracedCommand& e = trace.entries()[step.entry];
     json["path"].push_back({{"kind", name_of_kind(step.kind)},
                             {"command", step.entry},
                             {"track", local_name(e.track)},

@@ -16,12 +16,12 @@
 namespace attnvp::trace {
 
 struct PathStep {
-  enum class Kind : std::uint8_t {
+  enum class PathStepKind : std::uint8_t {
     kWork,       // the command computes or transfers
     kStart,      // between its cause and its first cycle of work
     kProcessor,  // its engine's queue was empty
   };
-  Kind kind = Kind::kWork;
+  PathStepKind kind = PathStepKind::kWork;
   std::size_t entry = 0;  // index in the command trace
   std::uint64_t from = 0, to = 0;
   std::string cause;  // why the next command waited for this one: "K from DRAM", "engine", "order"; empty: the last one

@@ -15,7 +15,7 @@ namespace attnvp::trace {
 namespace {
 
 // Colours of states: work is green to blue, waiting is warm, idle is dark.
-const std::map<std::string, std::pair<const char*, const char*>> kLook = {
+const std::map<std::string, std::pair<const char*, const char*>> kStyles = {
     // name -> colour, text
     {"idle", {"gray15", " "}},
     {"off", {"gray15", "off"}},
@@ -63,35 +63,35 @@ enum Format : unsigned {
 };
 enum Colour : int { kNormal = 0, kOrange = 2, kYellow = 3, kBlue = 5, kIndigo = 6, kViolet = 7 };
 
-struct Row {
+struct ViewRow {
   const char* name;  // of the signal
   Format format;
   Colour colour;
 };
 // Signals shown for a scope, in order; missing names are skipped.
-const std::vector<Row> kEngine = {
+const std::vector<ViewRow> kEngine = {
     {"operation", kNames, kNormal},  {"finding", kNumber, kOrange},      {"head", kNumber, kYellow},
     {"row_block", kNumber, kYellow}, {"state", kNames, kNormal},         {"fetch_state", kNames, kNormal},
     {"waits_for", kNames, kNormal},  {"queue_level", kDecimal, kIndigo}, {"halts", kDecimal, kOrange}};
-const std::vector<Row> kChannel = {{"operation", kNames, kNormal}, {"finding", kNumber, kOrange},
-                                   {"head", kNumber, kYellow},     {"state", kNames, kNormal},
-                                   {"waits_for", kNames, kNormal}, {"queue_level", kDecimal, kIndigo}};
-const std::vector<Row> kCpu = {{"state", kNames, kNormal}, {"address", kHex, kBlue}};
-const std::vector<Row> kL1 = {{"allocated_bytes", kSteps, kBlue}};
-const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kSteps, kBlue},
-                                   {"v_bytes", kSteps, kBlue},    {"scores_bytes", kSteps, kBlue},
-                                   {"o_bytes", kSteps, kBlue},    {"partials_bytes", kSteps, kBlue},
-                                   {"other_bytes", kSteps, kBlue}};
-const Row kRate = {"bytes_per_cycle", kCurve, kViolet};
-const std::vector<Row> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};
-const std::vector<Row> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal, kIndigo}};
+const std::vector<ViewRow> kChannel = {{"operation", kNames, kNormal}, {"finding", kNumber, kOrange},
+                                       {"head", kNumber, kYellow},     {"state", kNames, kNormal},
+                                       {"waits_for", kNames, kNormal}, {"queue_level", kDecimal, kIndigo}};
+const std::vector<ViewRow> kCpu = {{"state", kNames, kNormal}, {"address", kHex, kBlue}};
+const std::vector<ViewRow> kL1 = {{"allocated_bytes", kSteps, kBlue}};
+const std::vector<ViewRow> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kSteps, kBlue},
+                                       {"v_bytes", kSteps, kBlue},    {"scores_bytes", kSteps, kBlue},
+                                       {"o_bytes", kSteps, kBlue},    {"partials_bytes", kSteps, kBlue},
+                                       {"other_bytes", kSteps, kBlue}};
+const ViewRow kRate = {"bytes_per_cycle", kCurve, kViolet};
+const std::vector<ViewRow> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};
+const std::vector<ViewRow> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal, kIndigo}};
 // RTL of the VEC engine: streams and row progress.
-const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, kNormal},
-                               {"in_ready", kBit, kNormal},  {"cmd_length", kDecimal, kYellow},
-                               {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
-                               {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange}};
-const std::vector<Row> kRtlSum = {{"sum", kHex, kBlue}};
-const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}, {"power_w", kCurve, kOrange}};
+const std::vector<ViewRow> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, kNormal},
+                                   {"in_ready", kBit, kNormal},  {"cmd_length", kDecimal, kYellow},
+                                   {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
+                                   {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange}};
+const std::vector<ViewRow> kRtlSum = {{"sum", kHex, kBlue}};
+const std::vector<ViewRow> kEnergy = {{"energy_pj", kCurve, kOrange}, {"power_w", kCurve, kOrange}};
 
 constexpr std::ptrdiff_t kFewCores = 4;
 
@@ -171,9 +171,9 @@ class SaveFile {
   }
   void by_kind(const std::string& scope, bool states, const std::string& before) {
     for (const auto& [name, id] : ids_[scope]) {
-      const Signal::Kind kind = vcd_.kind(id);
-      if ((kind == Signal::Kind::kEnum) != states) continue;
-      const Format format = states ? kNames : kind == Signal::Kind::kReal ? kCurve : kSteps;
+      const Signal::SignalKind kind = vcd_.kind(id);
+      if ((kind == Signal::SignalKind::kEnum) != states) continue;
+      const Format format = states ? kNames : kind == Signal::SignalKind::kReal ? kCurve : kSteps;
       row(id, {"", format, states ? kNormal : kBlue}, before + name);
     }
   }
@@ -295,11 +295,11 @@ class SaveFile {
   }
 
   // Rows of a scope, in a group if a title is given.
-  void rows(const std::string& scope, const std::vector<Row>& rows, const std::string& title, bool open = true) {
+  void rows(const std::string& scope, const std::vector<ViewRow>& rows, const std::string& title, bool open = true) {
     const auto there = ids_.find(scope);
     if (there == ids_.end()) return;
     const auto all = [&] {
-      for (const Row& r : rows) {
+      for (const ViewRow& r : rows) {
         if (const auto it = there->second.find(r.name); it != there->second.end()) {
           row(it->second, r, r.name);
         } else {
@@ -315,14 +315,14 @@ class SaveFile {
   }
 
   // Shows a signal that was added after the run, if present.
-  void note(const std::string& scope, const Row& r, const std::string& title) {
+  void note(const std::string& scope, const ViewRow& r, const std::string& title) {
     if (const std::string reference = vcd_.noted(scope, r.name); !reference.empty()) row(reference, r, title);
   }
-  void row(std::uint32_t id, const Row& r, const std::string& title) {
+  void row(std::uint32_t id, const ViewRow& r, const std::string& title) {
     shown_.insert(id);
     row(vcd_.reference(id), r, title);
   }
-  void row(const std::string& reference, const Row& r, const std::string& title) {
+  void row(const std::string& reference, const ViewRow& r, const std::string& title) {
     line(fmt::format("@{:x}", static_cast<unsigned>(r.format) & 0xFFF'FFFF));
     if (r.format == kNames) line("^1 /" + view_.names);
     if (r.format == kNumber) line("^2 /" + view_.idle);
@@ -355,9 +355,9 @@ std::string names(const EnumCodes& codes) {
   std::string out;
   for (std::size_t code = 0; code < codes.names().size(); ++code) {
     const std::string& name = codes.names()[code];
-    const auto look = kLook.find(name);
-    out += look == kLook.end() ? fmt::format("{} {}\n", code, name)
-                               : fmt::format("{} ?{}?{}\n", code, look->second.first, look->second.second);
+    const auto style = kStyles.find(name);
+    out += style == kStyles.end() ? fmt::format("{} {}\n", code, name)
+                                  : fmt::format("{} ?{}?{}\n", code, style->second.first, style->second.second);
   }
   return out + idle();
 }

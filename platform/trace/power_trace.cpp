@@ -35,7 +35,7 @@ PowerTrace::PowerTrace(Platform& platform, const config::EnergyTable& energy,
   scopes_.emplace_back(platform.name());
   const std::size_t all = scopes_.size() - 1;
   for (Term& term : terms_) term.series = std::min(term.series, all);
-  for (Standing& s : standing_) s.series = std::min(s.series, all);
+  for (StandingPower& s : standing_) s.series = std::min(s.series, all);
   for (std::size_t i = 0; i < terms_.size(); ++i) term_of_[terms_[i].counter] = i;
   before_.assign(scopes_.size(), 0);
   windows_.resize(scopes_.size());
@@ -120,11 +120,11 @@ void PowerTrace::accessed_l0(const Module& engine, double read_words, double wri
 void PowerTrace::add(std::size_t series, double pj, std::uint64_t from, std::uint64_t to) {
   if (pj == 0) return;
   to = std::max(to, from + platform_.context().clock.period_fs());
-  const Interval interval{series, pj, from, to};
+  const PowerInterval interval{series, pj, from, to};
   to <= now() ? place(interval) : to_come_.push_back(interval);
 }
 
-void PowerTrace::place(const Interval& i) {
+void PowerTrace::place(const PowerInterval& i) {
   const double pj_per_fs = i.pj / static_cast<double>(i.to - i.from);
   if (i.from < cut_.from) before_[i.series] += pj_per_fs * static_cast<double>(std::min(i.to, cut_.from) - i.from);
   const std::uint64_t to = std::min(i.to, cut_.to);
@@ -157,8 +157,8 @@ void PowerTrace::double_windows() {
 }
 
 void PowerTrace::place_due(std::uint64_t time) {
-  const auto is_over = [&](const Interval& i) { return i.to <= time; };
-  for (const Interval& i : to_come_) {
+  const auto is_over = [&](const PowerInterval& i) { return i.to <= time; };
+  for (const PowerInterval& i : to_come_) {
     if (is_over(i)) place(i);
   }
   to_come_.erase(std::remove_if(to_come_.begin(), to_come_.end(), is_over), to_come_.end());
@@ -185,7 +185,7 @@ void PowerTrace::sample() {
 void PowerTrace::end() {
   sample();
   end_ = std::max<std::uint64_t>(now(), 1);
-  for (Interval i : std::exchange(to_come_, {})) {  // the run's energy was spent within it
+  for (PowerInterval i : std::exchange(to_come_, {})) {  // the run's energy was spent within it
     i.to = end_;
     i.from = std::min(i.from, end_ - 1);
     place(i);
@@ -198,7 +198,7 @@ void PowerTrace::end() {
   }
   place({windows_.size() - 1, 0, 0, end_});  // extends the windows to the end
   const auto cycles = static_cast<double>(now() / platform_.context().clock.period_fs());
-  for (const Standing& s : standing_) place({s.series, s.pj_per_cycle * cycles, 0, end_});
+  for (const StandingPower& s : standing_) place({s.series, s.pj_per_cycle * cycles, 0, end_});
   std::size_t windows = 0;
   for (const std::vector<double>& of : windows_) windows = std::max(windows, of.size());
   for (std::vector<double>& of : windows_) of.resize(windows);
@@ -220,8 +220,8 @@ double PowerTrace::watts(std::size_t series, std::size_t window) const {
   return windows_[series][window] / static_cast<double>(end_of(window) - first_of(window)) * kWattsOfPjPerFs;
 }
 
-std::vector<PowerTrace::Point> PowerTrace::points(std::size_t series) const {
-  std::vector<Point> points;
+std::vector<PowerTrace::PowerSample> PowerTrace::points(std::size_t series) const {
+  std::vector<PowerSample> points;
   double pj = before_[series];
   const std::vector<double>& windows = windows_[series];
   for (std::size_t w = 0; w < windows.size(); ++w) {

@@ -36,11 +36,11 @@ class PowerTrace : public Activity {
   // Paths of the modules; the last series is the platform.
   const std::vector<std::string>& series() const { return scopes_; }
   // Start of a window, in order of time; the last point is the end, without power.
-  struct Point {
+  struct PowerSample {
     std::uint64_t from_fs;
     double pj_before, watts;
   };
-  std::vector<Point> points(std::size_t series) const;
+  std::vector<PowerSample> points(std::size_t series) const;
   // Visits the windows in which power changes, in order of time.
   void for_each_window(const std::function<void(std::uint64_t from_fs, std::size_t series, double watts)>& visit) const;
 
@@ -55,13 +55,13 @@ class PowerTrace : public Activity {
     std::uint64_t seen = 0;
     double to_come = 0;  // counted before it is done
   };
-  struct Interval {
+  struct PowerInterval {
     std::size_t series;
     double pj;
     std::uint64_t from, to;
   };
   // Energy by the cycle, independent of activity.
-  struct Standing {
+  struct StandingPower {
     std::size_t series;
     double pj_per_cycle;
   };
@@ -69,7 +69,7 @@ class PowerTrace : public Activity {
   double most_per_fs(const Counter& counter) const;
   std::uint64_t now() const;
   void add(std::size_t series, double pj, std::uint64_t from, std::uint64_t to);
-  void place(const Interval& interval);
+  void place(const PowerInterval& interval);
   void place_due(std::uint64_t now);
   void double_windows();
   std::uint64_t first_of(std::size_t window) const;
@@ -88,8 +88,8 @@ class PowerTrace : public Activity {
     const Counter* write = nullptr;
   };
   std::unordered_map<const Module*, L0> l0_of_;  // of an engine
-  std::vector<Standing> standing_;
-  std::vector<Interval> to_come_;  // not yet over
+  std::vector<StandingPower> standing_;
+  std::vector<PowerInterval> to_come_;  // not yet over
   std::uint64_t sampled_ = 0;
   std::vector<double> before_;                // pJ before the cut, by series
   std::vector<std::vector<double>> windows_;  // pJ by series; the last: modules not shown (until end)

@@ -45,7 +45,7 @@ std::function<bool(const std::string& path)> scope_filter(const std::vector<std:
         if (std::find(names.begin(), names.end(), part) == names.end()) names.push_back(part);
       }
     }
-    throw config::ConfigError(fmt::format("--trace-scope: {} is no module of this machine{}",
+    throw config::ConfigError(fmt::format("--trace-scope: {} is not a module of this machine{}",
                                           config::in_quotes(pattern), config::hint(pattern, names)));
   }
   if (patterns.empty()) return [](const std::string&) { return true; };
@@ -128,7 +128,7 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   const std::uint64_t period = platform.context().clock.period_fs();
   const auto fs = [period](std::uint64_t cycle) { return cycle > UINT64_MAX / period ? UINT64_MAX : cycle * period; };
   recorder_ = std::make_unique<Recorder>(platform, platform.context().clock, wanted_,
-                                         Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
+                                         Recorder::TraceWindow{fs(request_.from_cycle), fs(request_.to_cycle)});
   start_fs_ = platform.context().clock.now_fs();
   const std::uint64_t window = fs(platform.machine().technology.power_window);
   power_ = std::make_unique<PowerTrace>(platform, energy, wanted_, window,
@@ -174,7 +174,7 @@ void Session::add_power() {
       if (notes.empty() || notes.back().value != Signal::bits_of(value))
         notes.push_back({time, Signal::bits_of(value)});
     };
-    const std::vector<PowerTrace::Point> points = power_->points(s);
+    const std::vector<PowerTrace::PowerSample> points = power_->points(s);
     for (std::size_t i = 0; i < points.size(); ++i) {
       note(energy, points[i].from_fs, points[i].pj_before);
       if (i + 1 < points.size()) note(watts, points[i].from_fs, points[i].watts);
@@ -207,7 +207,7 @@ void Session::add_waits() {
   const std::uint64_t period = platform_->context().clock.period_fs();
   std::map<std::string, std::vector<VcdWriter::Note>> notes;
   for (std::size_t i = 0; i < command_trace_->entries().size(); ++i) {
-    const CommandTrace::Entry& e = command_trace_->entries()[i];
+    const CommandTrace::TracedCommand& e = command_trace_->entries()[i];
     const std::uint64_t ready = std::min(e.ready, cycles_);
     if (e.fetched >= ready || !wanted_(e.track)) continue;
     const auto reason = reasons.find(i);
@@ -229,7 +229,7 @@ void Session::mark(const std::vector<Mark>& marks) {
   std::map<std::string, std::uint64_t> numbers;
   std::map<std::string, std::vector<VcdWriter::Note>> notes;
   for (std::size_t i = 0; i < command_trace_->entries().size(); ++i) {
-    const CommandTrace::Entry& e = command_trace_->entries()[i];
+    const CommandTrace::TracedCommand& e = command_trace_->entries()[i];
     const auto known = of.find({e.track, ++numbers[e.track]});
     if (known == of.end() || !wanted_(e.track)) continue;
     marks_[i] = known->second->text;

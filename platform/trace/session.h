@@ -29,7 +29,7 @@ bool in_scope(const std::string& pattern, const std::string& path);
 std::function<bool(const std::string& path)> scope_filter(const std::vector<std::string>& patterns,
                                                           const std::vector<std::string>& modules);
 
-struct Request {
+struct TraceRequest {
   bool waveform = false, timeline = false;
   std::vector<std::string> scopes;  // patterns of scope_filter; empty: everything
   std::uint64_t from_cycle = 0, to_cycle = UINT64_MAX;
@@ -78,7 +78,7 @@ struct Mark {
 
 class Session {
  public:
-  explicit Session(Request request) : request_(std::move(request)) {}
+  explicit Session(TraceRequest request) : request_(std::move(request)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -103,7 +103,7 @@ class Session {
   std::pair<std::uint64_t, std::uint64_t> first_sight() const;  // initial view: from, to; fs
   void add_power();
 
-  Request request_;
+  TraceRequest request_;
   Platform* platform_ = nullptr;
   bool recorded_ = false;
   std::uint64_t start_fs_ = 0, cycles_ = 0;

@@ -95,7 +95,7 @@ class Timeline {
         map_(map),
         marks_(marks),
         cause_(wait_reasons(command_trace, signallers)) {
-    for (const CommandTrace::Entry& e : command_trace.entries()) shown_.push_back(wanted(e.track));
+    for (const CommandTrace::TracedCommand& e : command_trace.entries()) shown_.push_back(wanted(e.track));
   }
 
   std::string events() {
@@ -124,7 +124,7 @@ class Timeline {
   // ends.
   void spans() {
     std::map<std::string, std::uint64_t> done;
-    for (const CommandTrace::Entry& e : command_trace_.entries()) {
+    for (const CommandTrace::TracedCommand& e : command_trace_.entries()) {
       std::uint64_t from = e.start;
       if (from != kNever && !is_nop(e.descriptor)) {
         std::uint64_t& before = done[e.track];
@@ -165,7 +165,7 @@ class Timeline {
 
   void slices() {
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const CommandTrace::Entry& e = command_trace_.entries()[i];
+      const CommandTrace::TracedCommand& e = command_trace_.entries()[i];
       if (!shown_[i]) continue;
       const std::string name = name_of(operation_of(e.descriptor));
       if (!spans_[i].empty()) {
@@ -194,7 +194,7 @@ class Timeline {
     std::size_t number = 0;
     for (const CommandTrace::Arrow& a : command_trace_.arrows()) {
       const std::size_t from = a.from - 1, to = a.to - 1;
-      const CommandTrace::Entry &giver = command_trace_.entries()[from], &taker = command_trace_.entries()[to];
+      const CommandTrace::TracedCommand &giver = command_trace_.entries()[from], &taker = command_trace_.entries()[to];
       if (!shown_[from] || !shown_[to] || giver.track == taker.track) continue;
       if (spans_[from].empty() || spans_[to].empty()) continue;
       const Tracks::TrackId p = tracks_.of(giver.track), q = tracks_.of(taker.track);
@@ -222,7 +222,7 @@ class Timeline {
   void charts() {
     for (const TimelineSignals::Chart& c : signals_.charts()) {
       const Tracks::TrackId place = tracks_.of(c.scope);
-      for (const TimelineSignals::Point& point : c.points) {
+      for (const TimelineSignals::SeriesPoint& point : c.points) {
         std::string args;
         for (std::size_t i = 0; i < c.series.size(); ++i) {
           args += fmt::format("{}\"{}\":{}", args.empty() ? "" : ",", c.series[i], point.values[i]);
@@ -275,9 +275,9 @@ bool ends_with(const std::string& text, const std::string& end) {
 TimelineSignals::TimelineSignals(const Recorder& recorder, std::uint64_t period_fs)
     : signals_(recorder.signals()), period_(period_fs) {
   for (const TracedSignal& s : signals_) {
-    Use use;
+    SignalUse use;
     const auto series = [&](std::size_t chart, const std::string& name) {
-      use = {Use::Kind::kSeries, chart, charts_[chart].series.size()};
+      use = {SignalUse::SignalUseKind::kSeries, chart, charts_[chart].series.size()};
       charts_[chart].series.push_back(name);
     };
     const std::string above = s.scope.substr(0, s.scope.rfind('.'));
@@ -292,7 +292,8 @@ TimelineSignals::TimelineSignals(const Recorder& recorder, std::uint64_t period_
       series(chart(s.scope.substr(0, dot), "power [W]"), s.scope.substr(dot + 1));
     } else if (ends_with(s.scope, ".cpu") && (s.name == "state" || s.name == "address")) {
       if (processors_.empty() || processors_.back().scope != s.scope) processors_.push_back({s.scope});
-      use = {s.name == "state" ? Use::Kind::kState : Use::Kind::kAddress, processors_.size() - 1, 0};
+      use = {s.name == "state" ? SignalUse::SignalUseKind::kState : SignalUse::SignalUseKind::kAddress,
+             processors_.size() - 1, 0};
       while (s.name == "state" && std::strcmp(s.signal->names()[stall_], "stall") != 0) ++stall_;
     }
     uses_.push_back(use);
@@ -308,44 +309,44 @@ std::size_t TimelineSignals::chart(const std::string& scope, const std::string& 
 }
 
 double TimelineSignals::value_of(const Signal& signal, std::uint64_t value) const {
-  return signal.kind() == Signal::Kind::kReal ? Signal::real_of(value) : static_cast<double>(value);
+  return signal.kind() == Signal::SignalKind::kReal ? Signal::real_of(value) : static_cast<double>(value);
 }
 
 void TimelineSignals::begin(std::uint64_t time, const std::vector<std::uint64_t>& values) {
   first_ = last_ = time / period_;
   for (Chart& c : charts_) c.points.assign(1, {first_, std::vector<double>(c.series.size(), 0)});
-  for (Processor& p : processors_) p.since = first_;
+  for (ProcessorSignals& p : processors_) p.since = first_;
   for (std::uint32_t id = 0; id < values.size(); ++id) change(time, id, values[id]);
 }
 
 void TimelineSignals::fill_in(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
-  const Use& use = uses_[id];
-  if (use.kind != Use::Kind::kSeries) return;
+  const SignalUse& use = uses_[id];
+  if (use.kind != SignalUse::SignalUseKind::kSeries) return;
   const std::uint64_t cycle = time / period_;
-  std::vector<Point>& points = charts_[use.index].points;
+  std::vector<SeriesPoint>& points = charts_[use.index].points;
   if (points.back().cycle != cycle) points.push_back({cycle, points.back().values});
   points.back().values[use.series] = value_of(*signals_[id].signal, value);
 }
 
 void TimelineSignals::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
-  const Use& use = uses_[id];
+  const SignalUse& use = uses_[id];
   const std::uint64_t cycle = time / period_;
   last_ = cycle;
-  if (use.kind == Use::Kind::kSeries) {
+  if (use.kind == SignalUse::SignalUseKind::kSeries) {
     fill_in(time, id, value);
-  } else if (use.kind == Use::Kind::kState) {
-    Processor& p = processors_[use.index];
+  } else if (use.kind == SignalUse::SignalUseKind::kState) {
+    ProcessorSignals& p = processors_[use.index];
     if (p.state == stall_) stalls_.push_back({p.scope, p.since, cycle, p.address});
     p.state = value;
     p.since = cycle;
-  } else if (use.kind == Use::Kind::kAddress && value != Signal::kNone) {
+  } else if (use.kind == SignalUse::SignalUseKind::kAddress && value != Signal::kNone) {
     processors_[use.index].address = value;
   }
 }
 
 void TimelineSignals::end(std::uint64_t time) {
   last_ = time / period_;
-  for (const Processor& p : processors_) {
+  for (const ProcessorSignals& p : processors_) {
     if (p.state == stall_ && p.since < last_) stalls_.push_back({p.scope, p.since, last_, p.address});
   }
 }

@@ -33,14 +33,14 @@ class TimelineSignals : public TraceListener {
     std::uint64_t from, to, address;
   };
   // Stacked series of one counter.
-  struct Point {
+  struct SeriesPoint {
     std::uint64_t cycle;
     std::vector<double> values;
   };
   struct Chart {
     std::string scope, name;
     std::vector<std::string> series;
-    std::vector<Point> points;
+    std::vector<SeriesPoint> points;
   };
   const std::vector<Stall>& stalls() const { return stalls_; }
   const std::vector<Chart>& charts() const { return charts_; }
@@ -48,12 +48,12 @@ class TimelineSignals : public TraceListener {
   std::uint64_t last_cycle() const { return last_; }
 
  private:
-  struct Use {  // use of a signal
-    enum class Kind : std::uint8_t { kNone, kSeries, kState, kAddress } kind = Kind::kNone;
+  struct SignalUse {  // use of a signal
+    enum class SignalUseKind : std::uint8_t { kNone, kSeries, kState, kAddress } kind = SignalUseKind::kNone;
     std::size_t index = 0;  // of the chart or the processor
     std::size_t series = 0;
   };
-  struct Processor {
+  struct ProcessorSignals {
     std::string scope;
     std::uint64_t state = 0, since = 0, address = 0;
   };
@@ -63,9 +63,9 @@ class TimelineSignals : public TraceListener {
   const std::vector<TracedSignal>& signals_;
   std::uint64_t period_;
   std::uint64_t stall_ = 0;  // number of the stall state
-  std::vector<Use> uses_;
+  std::vector<SignalUse> uses_;
   std::vector<Chart> charts_;
-  std::vector<Processor> processors_;
+  std::vector<ProcessorSignals> processors_;
   std::vector<Stall> stalls_;
   std::uint64_t first_ = 0, last_ = 0;
 };

@@ -60,15 +60,15 @@ std::map<std::size_t, std::string> wait_reasons(const CommandTrace& command_trac
 
 std::map<std::uint64_t, std::string> event_words(const CommandTrace& command_trace,
                                                  const SignallingDescriptors& signallers) {
-  struct Use {
+  struct WaitUse {
     std::map<std::string, std::size_t> reasons;
     std::set<std::string> takers;
   };
-  std::map<std::uint64_t, Use> uses;
+  std::map<std::uint64_t, WaitUse> uses;
   for (const CommandTrace::Arrow& a : command_trace.arrows()) {
     if (a.from == CommandTrace::kNone || a.to == CommandTrace::kNone) continue;
-    const CommandTrace::Entry& taker = command_trace.entries()[a.to - 1];
-    Use& use = uses[a.event];
+    const CommandTrace::TracedCommand& taker = command_trace.entries()[a.to - 1];
+    WaitUse& use = uses[a.event];
     ++use.reasons[reason(signallers.between(command_trace.entries()[a.from - 1].descriptor, taker.descriptor))];
     const std::size_t cluster = taker.track.find(".cluster");
     std::string name = taker.track.substr(cluster == std::string::npos ? 0 : taker.track.find('.', cluster + 1) + 1);

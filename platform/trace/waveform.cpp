@@ -1,17 +1,10 @@
 #include "platform/trace/waveform.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 
-#include "platform/machine/error.h"
 #include "platform/trace/gtkw.h"
 
 namespace attnvp::trace {
@@ -50,8 +43,8 @@ class CommandFile {
     for (std::uint32_t id = 0; id < recorder_.signals().size(); ++id) {
       const TracedSignal& s = recorder_.signals()[id];
       if (s.name != name || !vcd_.shows(id) || !wanted(s.scope)) continue;
-      const Signal::Kind kind = vcd_.kind(id);
-      const bool names = kind == Signal::Kind::kEnum, real = kind == Signal::Kind::kReal;
+      const Signal::SignalKind kind = vcd_.kind(id);
+      const bool names = kind == Signal::SignalKind::kEnum, real = kind == Signal::SignalKind::kReal;
       variable(s.scope + "." + s.name, names ? kMapping : real ? nullptr : "Unsigned");
     }
   }
@@ -104,53 +97,6 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
     file.command("zoom_in");
   if (view.marker != UINT64_MAX) file.command(fmt::format("cursor_set {}", view.marker));
   return file.text();
-}
-
-namespace {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "attnvp-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) {
-      throw config::ConfigError(
-          fmt::format("no temporary folder can be made in {}", std::filesystem::temp_directory_path().string()));
-    }
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-}  // namespace
-
-std::string fst_from_vcd(const std::string& vcd) {
-  const TemporaryFolder folder;
-  const std::string in = folder.file("in.vcd"), out = folder.file("out.fst");
-  {
-    // An FST file has a date; without one in the VCD it would be the current date.
-    std::ofstream file(in, std::ios::binary);
-    file << "$date\nnone\n$end\n" << vcd;
-    if (!file.flush()) throw config::ConfigError(fmt::format("{} cannot be written: is the disk full?", in));
-  }
-  // Paths need no quoting except for the contents of TMPDIR.
-  setenv("ATTNVP_FST_IN", in.c_str(), 1);
-  setenv("ATTNVP_FST_OUT", out.c_str(), 1);
-  const int status = std::system("exec vcd2fst -v \"$ATTNVP_FST_IN\" -f \"$ATTNVP_FST_OUT\" >/dev/null 2>&1");
-  if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
-    throw config::ConfigError(
-        "an .fst waveform needs the program vcd2fst (Debian package gtkwave), which is not there");
-  }
-  std::ifstream file(out, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (WEXITSTATUS(status) != 0 || bytes.empty()) throw config::ConfigError("vcd2fst failed to convert the waveform");
-  return bytes;
 }
 
 }  // namespace attnvp::trace

@@ -1,4 +1,4 @@
-// Files of waveforms besides GTKWave's: FST, Surfer's commands, and waveforms of simulations without a platform.
+// Files of waveforms besides GTKWave's: Surfer's commands, and waveforms of simulations without a platform.
 #pragma once
 
 #include <string>
@@ -31,9 +31,5 @@ class WaveformSession {
 // Surfer command file for a waveform. Shows the overview and the first core's engines, in about the same range as
 // GTKWave's view. Numbers appear as names if Surfer has the mapping of traces/views.
 std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& view);
-
-// Converts the text of a VCD file to FST, GTKWave's compressed format, by GTKWave's converter. Throws
-// config::ConfigError if vcd2fst is not installed or fails.
-std::string fst_from_vcd(const std::string& vcd);
 
 }  // namespace attnvp::trace

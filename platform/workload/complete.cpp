@@ -8,6 +8,7 @@
 #include "firmware/hal/job.h"
 #include "platform/machine/words.h"
 #include "platform/workload/keys.h"
+#include "platform/workload/layers.h"
 
 namespace attnvp::workload {
 
@@ -88,19 +89,6 @@ hal::ElementType named_type(const std::string& name) {
 void complete_types(Attention& n, const K& keys) {
   n.type = named_type(keys.type);
   n.out = keys.out != "auto" ? named_type(keys.out) : type_of_output(n.type);
-}
-
-void complete_model(Model& m, const K& keys) {
-  m.gated = keys.gated == 1;
-  m.rotary = keys.rotary == 1;
-  m.qk_norm = keys.qk_norm == 1;
-  m.linear = keys.linear == 1;
-  m.norm = m.gated ? Norm::kRmsNorm : Norm::kLayerNorm;
-  if (keys.norm != NormKind::kAuto) m.norm = static_cast<Norm>(static_cast<int>(keys.norm) - 1);
-  m.activation = m.gated ? hal::Activation::kSilu : hal::Activation::kGelu;
-  if (keys.activation != ActivationKind::kAuto) {
-    m.activation = static_cast<hal::Activation>(static_cast<int>(keys.activation) - 1);
-  }
 }
 
 void parse_soft_cap(Attention& n, const K& keys, const Origin& origin, const std::string& name) {
@@ -238,6 +226,15 @@ void use_lengths(K& keys, const Lengths& lengths, const Origin& origin, const Na
   keys.phase = Phase::kPrefill;
 }
 
+// Attention of the selected block. `layers` is then the number of layers with the same attention.
+void select_block(Workload& w) {
+  const std::vector<Block> blocks = w.model.all_blocks();
+  const Block& block = blocks[w.model.block];
+  w.model.layers = 0;
+  for (const Block& b : blocks) w.model.layers += b.has_window == block.has_window ? b.count : 0;
+  w.attention() = attention_of(w, block);
+}
+
 }  // namespace
 
 Workload complete(K keys, const Origin& origin, const NameOf& name_of, const Lengths* lengths) {
@@ -263,6 +260,11 @@ Workload complete(K keys, const Origin& origin, const NameOf& name_of, const Len
     const KeyInfo& key = *network_schema().find(path);
     fail(origin, fmt::format("key '{}'{} is missing; allowed is {}", name_of(path), or_both, allowed_range(key)));
   };
+  if (const Latent& l = keys.model.latent; l.kv_rank > 0) {  // absorbed: all heads share the row
+    network.kv_heads = 1;
+    network.emb = l.kv_rank + l.rotary;
+    network.value_emb = l.kv_rank;
+  }
   if (network.heads == 0) missing("heads", "");
   if (network.seq_q == 0 || network.seq_kv == 0) {
     missing("seq", fmt::format(" (or both '{}' and '{}')", name_of("seq_q"), name_of("seq_kv")));
@@ -299,8 +301,9 @@ Workload complete(K keys, const Origin& origin, const NameOf& name_of, const Len
   }
   Workload workload(std::move(network));
   workload.model = keys.model;
-  complete_model(workload.model, keys);
+  complete_model(workload.model, keys, origin, name_of);
   workload.scope = keys.scope;
+  if (keys.scope == Scope::kAttention) select_block(workload);
   return workload;
 }
 

@@ -19,8 +19,8 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostTokens = 2048;  // default sequence length
 constexpr std::uint64_t kMostLayers = 1024;
-constexpr const char* kSliding = "sliding_attention";
-constexpr const char* kFull = "full_attention";
+constexpr const char* kSliding = kSlidingAttention;
+constexpr const char* kFull = kFullAttention;
 
 // Activations in Transformers -> names of `activation`.
 const std::map<std::string, std::string>& activations() {
@@ -32,7 +32,8 @@ const std::map<std::string, std::string>& activations() {
                                                          {"gelu_new", "gelu_tanh"},
                                                          {"gelu_fast", "gelu_tanh"},
                                                          {"gelu_accurate", "gelu_tanh"},
-                                                         {"gelu_pytorch_tanh", "gelu_tanh"}};
+                                                         {"gelu_pytorch_tanh", "gelu_tanh"},
+                                                         {"quick_gelu", "silu"}};  // x sigmoid(1.702 x)
   return all;
 }
 
@@ -45,10 +46,10 @@ class ModelReader {
 
   ModelFile read(const std::string& layer_type) {
     read_heads();
-    read_mask(layer_type);
+    read_layers(layer_type);
     read_scores();
     read_tokens();
-    read_layer();
+    read_model();
     return std::move(result_);
   }
 
@@ -59,16 +60,17 @@ class ModelReader {
   };
 
   Provenance of_key(const char* key) const {
-    return {Provenance::Kind::kPublished, file_.named(key) + " of the file", {}};
+    return {ProvenanceKind::kPublished, file_.named(key) + " of the file", {}};
   }
   Provenance of_class(const char* key) const {
     return {
-        Provenance::Kind::kPublished, fmt::format("default of {} for {}", family_.config_class, file_.named(key)), {}};
+        ProvenanceKind::kPublished, fmt::format("default of {} for {}", family_.config_class, file_.named(key)), {}};
   }
+  Provenance of_key_or_class(const char* key) const { return file_.find(key) != nullptr ? of_key(key) : of_class(key); }
   Provenance of_type() const {
-    return {Provenance::Kind::kPublished, fmt::format("code of Transformers for model_type '{}'", type_), {}};
+    return {ProvenanceKind::kPublished, fmt::format("code of Transformers for model_type '{}'", type_), {}};
   }
-  static Provenance derived(const std::string& from) { return {Provenance::Kind::kDerived, from, {}}; }
+  static Provenance derived(const std::string& from) { return {ProvenanceKind::kDerived, from, {}}; }
 
   // Value of a key, of its alias in Transformers (nullptr: none), or the class's default.
   Number number(const char* key, const char* alias, std::uint32_t fallback) const {
@@ -93,45 +95,59 @@ class ModelReader {
     hidden_ = number(family_.keys.hidden, ModelKeys{}.hidden, family_.defaults.hidden);
     set("heads", heads_);
     if (family_.latent) return read_latent();
+    if (type_ == "falcon" && !file_.flag("new_decoder_architecture").value_or(false)) {
+      if (file_.flag("multi_query").value_or(true)) set("kv_heads", {1, of_key_or_class("multi_query")});
+      return read_width();
+    }
     if (family_.kv_heads_key) {
-      const bool left_out = !file_.has("num_key_value_heads");
-      const auto given = file_.whole("num_key_value_heads");
-      const Number kv_heads = given ? Number{*given, of_key("num_key_value_heads")}
+      const char* const key = family_.keys.kv_heads;
+      const bool left_out = !file_.has(key);
+      const auto given = file_.whole(key);
+      const Number kv_heads = given ? Number{*given, of_key(key)}
                               : left_out && family_.defaults.kv_heads > 0
-                                  ? Number{family_.defaults.kv_heads, of_class("num_key_value_heads")}
+                                  ? Number{family_.defaults.kv_heads, of_class(key)}
                                   : heads_;
       if (heads_.value % kv_heads.value != 0) {
-        file_.refuse("num_key_value_heads",
-                     fmt::format("{} {}; allowed is a divisor of {} heads", given ? "found" : "its default is",
-                                 kv_heads.value, heads_.value));
+        file_.refuse(key, fmt::format("{} {}; allowed is a divisor of {} heads", given ? "found" : "its default is",
+                                      kv_heads.value, heads_.value));
       }
       if (kv_heads.value != heads_.value) set("kv_heads", kv_heads);
     }
+    read_width();
+  }
+
+  void read_width() {
     const char* const key = family_.keys.head_dim;
-    if (const auto width = key == nullptr ? std::nullopt : file_.whole(key)) return set("emb", {*width, of_key(key)});
-    if (family_.defaults.head_dim > 0) return set("emb", {family_.defaults.head_dim, of_class(key)});
+    if (const auto width = key == nullptr ? std::nullopt : file_.whole(key)) return set_width({*width, of_key(key)});
+    if (family_.defaults.head_dim > 0) return set_width({family_.defaults.head_dim, of_class(key)});
     if (hidden_.value % heads_.value != 0) {
       file_.refuse(family_.keys.hidden, fmt::format("found {}, no multiple of {} heads", hidden_.value, heads_.value));
     }
-    set("emb", {hidden_.value / heads_.value,
-                derived(fmt::format("'{}' over '{}'", family_.keys.hidden, family_.keys.heads))});
+    set_width({hidden_.value / heads_.value,
+               derived(fmt::format("'{}' over '{}'", family_.keys.hidden, family_.keys.heads))});
+  }
+  void set_width(const Number& width) {
+    width_ = width.value;
+    set("emb", width);
   }
 
-  // Latent attention (MLA) in absorbed form: all heads share one latent row a token. The row is V; with rotary columns
-  // it is K. The scale is that of the heads before absorption.
+  // Latent attention (MLA). The scale is that of the heads before absorption.
   void read_latent() {
-    constexpr std::uint32_t kRank = 512, kRotary = 64, kPlain = 128;  // defaults of DeepseekV2Config, DeepseekV3Config
-    const Number rank = number("kv_lora_rank", nullptr, kRank);
-    const std::uint64_t rotary = number("qk_rope_head_dim", nullptr, kRotary).value;
-    const std::uint64_t plain = number("qk_nope_head_dim", nullptr, kPlain).value;
-    set("kv_heads", "1", derived("the latent row that all heads share"));
-    set("emb", std::to_string(rank.value + rotary), derived("'kv_lora_rank' and 'qk_rope_head_dim'"));
-    set("value_emb", std::to_string(rank.value), derived("'kv_lora_rank'"));
+    constexpr std::uint32_t kRank = 512, kQueryRank = 1536, kRotary = 64, kPlain = 128,
+                            kValues = 128;  // of the classes
+    const Number rotary = number("qk_rope_head_dim", nullptr, kRotary),
+                 plain = number("qk_nope_head_dim", nullptr, kPlain);
+    set("kv_rank", number("kv_lora_rank", nullptr, kRank));
+    // null: Q has one projection, even if the class has a default
+    if (!file_.has("q_lora_rank") || file_.find("q_lora_rank") != nullptr) {
+      set("q_rank", number("q_lora_rank", nullptr, kQueryRank));
+    }
+    set("plain_emb", plain);
+    set("turned_emb", rotary);
+    set("v_emb", number("v_head_dim", nullptr, kValues));
     const double factor = yarn_factor();
-    set("scale", fmt::format("{:.9g}", factor * factor / std::sqrt(static_cast<double>(plain + rotary))),
+    set("scale", fmt::format("{:.9g}", factor * factor / std::sqrt(static_cast<double>(plain.value + rotary.value))),
         derived("'qk_nope_head_dim', 'qk_rope_head_dim' and the rotary embedding's 'mscale_all_dim'"));
-    no_layer(file_.named("kv_lora_rank") +
-             ": latent attention has projections of its own, which a layer cannot express");
   }
 
   // YaRN's attention factor; it scales both Q and K.
@@ -151,47 +167,142 @@ class ModelReader {
     return 1;
   }
 
-  // Windows and causality of the selected layer type.
-  void read_mask(const std::string& layer_type) {
+  // Features of one layer.
+  struct LayerFeatures {
+    bool is_windowed = false, has_experts = false, is_rotary = true;
+    bool operator==(const LayerFeatures& o) const {
+      return is_windowed == o.is_windowed && has_experts == o.has_experts && is_rotary == o.is_rotary;
+    }
+  };
+
+  // Layers by kind, windows and causality.
+  void read_layers(const std::string& layer_type) {
     const Number layers = number(family_.keys.layers, ModelKeys{}.layers, family_.defaults.layers);
     if (layers.value > kMostLayers) {
       file_.refuse(family_.keys.layers, fmt::format("found {}; allowed is 1 to {}", layers.value, kMostLayers));
     }
+    std::vector<LayerFeatures> kinds(layers.value);
     std::uint64_t window = 0;
     Provenance from;
     read_window(window, from);
-    std::uint64_t sliding = 0;
-    const char* const rule = count_sliding(layers.value, window, sliding);
+    const char* const rule = read_windows(kinds, window);
+    for (LayerFeatures& k : kinds) k.is_rotary = k.is_rotary && (k.is_windowed || !family_.rotary_in_windows);
+    is_rotary_ = std::any_of(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.is_rotary; });
+    const auto sliding = static_cast<std::uint64_t>(
+        std::count_if(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.is_windowed; }));
     const std::uint64_t full = layers.value - sliding;
-    const auto of_kinds = [&] { return fmt::format("{} layers are {} and {} are {}", sliding, kSliding, full, kFull); };
     if (!layer_type.empty() && layer_type != kSliding && layer_type != kFull) {
       throw ConfigError(fmt::format("{}: layer_type: found {}; allowed: {}, {}", file_.source(), in_quotes(layer_type),
                                     kFull, kSliding));
     }
     if (sliding > 0 && full > 0) {
-      if (layer_type.empty()) {
-        file_.refuse(rule, fmt::format("{}; allowed is one kind, as in hf:FOLDER,layer_type={} or layer_type={}",
-                                       of_kinds(), kFull, kSliding));
-      }
-      result_.no_model = fmt::format("{}: {}, which one kind of layer cannot express", file_.named(rule), of_kinds());
+      result_.mixed =
+          fmt::format("{}: {} layers are {} and {} are {}", file_.named(rule), sliding, kSliding, full, kFull);
     } else if (!layer_type.empty() && layer_type != (sliding > 0 ? kSliding : kFull)) {
       throw ConfigError(fmt::format("{}: layer_type: found {}; allowed is {}, as all {} layers are", file_.source(),
                                     in_quotes(layer_type), sliding > 0 ? kSliding : kFull, layers.value));
     }
-    const bool windowed = layer_type.empty() ? sliding > 0 : layer_type == kSliding;
-    if (result_.no_model.empty()) {
-      set("layers", layers);
-    } else {
-      set("layers", std::to_string(windowed ? sliding : full), derived(fmt::format("'{}': {}", rule, of_kinds())));
+    read_experts(kinds);
+    set_blocks(kinds, layers, layer_type == kSliding);
+    if (read_causal(sliding > 0, window, from)) set("causal", "1", of_type());
+    if (sliding > 0) set("window", std::to_string(window), from);
+  }
+
+  // Blocks of equal layers, in the order of their first layers; `is_windowed`: of the selected layer type.
+  void set_blocks(const std::vector<LayerFeatures>& kinds, const Number& layers, bool is_windowed) {
+    std::vector<std::pair<LayerFeatures, std::uint64_t>> blocks;
+    for (const LayerFeatures& k : kinds) {
+      const auto same = std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.first == k; });
+      same == blocks.end() ? blocks.emplace_back(k, 1) : * same = {k, same->second + 1};
     }
-    const bool causal = read_causal(windowed, window, from);
-    if (causal) set("causal", "1", of_type());
-    if (windowed) set("window", std::to_string(window), from);
+    if (blocks.size() == 1) return set("layers", layers);
+    const auto differ = [&](bool LayerFeatures::*feature) {
+      return std::any_of(kinds.begin(), kinds.end(),
+                         [&](const LayerFeatures& k) { return k.*feature != kinds.front().*feature; });
+    };
+    std::string all;
+    for (const auto& [kind, count] : blocks) {
+      std::string words;
+      const auto word = [&](bool LayerFeatures::*feature, const char* yes, const char* no) {
+        if (differ(feature)) words += (words.empty() ? "" : ".") + std::string(kind.*feature ? yes : no);
+      };
+      word(&LayerFeatures::is_windowed, "window", "full");
+      word(&LayerFeatures::has_experts, "experts", "dense");
+      word(&LayerFeatures::is_rotary, "rotary", "nope");
+      all += fmt::format("{}{}*{}", all.empty() ? "" : "+", count, words);
+    }
+    set("blocks", all, derived(fmt::format("'{}' and the rules of model_type '{}'", family_.keys.layers, type_)));
+    for (std::size_t i = blocks.size(); i-- > 0;) {
+      if (blocks[i].first.is_windowed == is_windowed) result_.block = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+
+  // Indices of layers under a key.
+  std::vector<std::uint64_t> indices(const char* key, std::uint64_t layers) const {
+    std::vector<std::uint64_t> all;
+    const json* const list = file_.find(key);
+    if (list == nullptr) return all;
+    const auto is_index = [&](const json& i) { return i.is_number_unsigned() && i.get<std::uint64_t>() < layers; };
+    if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_index)) {
+      file_.refuse_value(key, fmt::format("a list of whole numbers below {}", layers));
+    }
+    for (const json& i : *list) all.push_back(i.get<std::uint64_t>());
+    return all;
+  }
+
+  void read_experts(std::vector<LayerFeatures>& kinds) {
+    const ExpertKeys& e = family_.experts;
+    const std::uint64_t layers = kinds.size();
+    if (e.rule == ExpertRule::kAll) {
+      for (LayerFeatures& k : kinds) k.has_experts = true;
+    } else if (e.rule == ExpertRule::kFirstDense) {
+      const std::uint64_t dense = file_.whole("first_k_dense_replace", 0).value_or(e.dense_default);
+      if (file_.whole("moe_layer_freq").value_or(1) != 1) file_.refuse_value("moe_layer_freq", "1");
+      for (std::uint64_t i = dense; i < layers; ++i) kinds[i].has_experts = true;
+    } else if (e.rule == ExpertRule::kSparseStep) {
+      const std::uint64_t step = file_.whole("decoder_sparse_step").value_or(1);
+      for (std::uint64_t i = step - 1; i < layers; i += step) kinds[i].has_experts = true;
+      for (const std::uint64_t i : indices("mlp_only_layers", layers)) kinds[i].has_experts = false;
+    } else if (e.rule == ExpertRule::kInterleaved) {
+      if (file_.find("moe_layers") != nullptr) {
+        for (const std::uint64_t i : indices("moe_layers", layers)) kinds[i].has_experts = true;
+      } else {
+        const std::uint64_t step = file_.whole("interleave_moe_layer_step").value_or(1);
+        for (std::uint64_t i = step - 1; i < layers; i += step) kinds[i].has_experts = true;
+      }
+    }
+    has_experts_ = std::any_of(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.has_experts; });
+    has_dense_ = std::any_of(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return !k.has_experts; });
+    if (!has_experts_) return;
+    const char* const other = std::string(e.count) == "num_experts" ? "num_local_experts" : "num_experts";
+    set("experts", number(e.count, other, e.count_default));
+    constexpr const char* kChosen = "num_experts_per_tok";
+    if (e.chosen_default == 0 && file_.find(kChosen) == nullptr)
+      return no_layer(file_.named(kChosen) + ": it is missing");
+    set("experts_per_token", number(kChosen, nullptr, e.chosen_default));
+    const char* const width = e.ffn == nullptr ? family_.keys.ffn : e.ffn;
+    const Number ffn = number(width, nullptr, e.ffn == nullptr ? family_.defaults.ffn : e.ffn_default);
+    set("expert_ffn", ffn);
+    if (e.shared == nullptr) return;
+    const Number shared = number(e.shared, nullptr, e.shared_default);
+    if (e.shared_is_count) {
+      set("shared_ffn", std::to_string(shared.value * ffn.value),
+          derived(fmt::format("'{}' times '{}'", e.shared, width)));
+    } else {
+      set("shared_ffn", shared);
+    }
   }
 
   void read_window(std::uint64_t& window, Provenance& from) const {
     const WindowRule rule = family_.windows;
     if (rule == WindowRule::kNone) return;
+    if (rule == WindowRule::kChunks) {
+      constexpr std::uint64_t kChunk = 8192;  // default of Llama4TextConfig
+      const bool is_given = file_.has("attention_chunk_size");
+      window = is_given ? file_.whole("attention_chunk_size").value_or(0) : kChunk;
+      from = derived("'attention_chunk_size': a chunk has at most as many keys as a window of that size");
+      return;
+    }
     const bool used =
         rule == WindowRule::kAll || rule == WindowRule::kPattern || file_.flag("use_sliding_window").value_or(false);
     if (!used) return;
@@ -200,19 +311,35 @@ class ModelReader {
     from = given ? of_key("sliding_window") : of_class("sliding_window");
   }
 
-  // Counts the layers with a window; returns the key that defines it.
-  const char* count_sliding(std::uint64_t layers, std::uint64_t window, std::uint64_t& sliding) const {
+  // Sets the layers with a window; returns the key that defines them.
+  const char* read_windows(std::vector<LayerFeatures>& kinds, std::uint64_t window) const {
     const WindowRule rule = family_.windows;
+    const std::uint64_t layers = kinds.size();
+    if (rule == WindowRule::kChunks) {
+      const std::uint64_t interval = file_.whole("no_rope_layer_interval").value_or(4);
+      if (const json* const list = file_.find("no_rope_layers"); list != nullptr && !list->empty()) {
+        if (!list->is_array() || list->size() < layers) {
+          file_.refuse_value("no_rope_layers", fmt::format("a list of {} of 0 and 1", layers));
+        }
+        for (std::uint64_t i = 0; i < layers; ++i) kinds[i].is_rotary = (*list)[i] != 0;
+      } else {
+        for (std::uint64_t i = 0; i < layers; ++i) kinds[i].is_rotary = (i + 1) % interval != 0;
+      }
+      for (LayerFeatures& k : kinds) k.is_windowed = k.is_rotary && window > 0;
+      return "no_rope_layer_interval";
+    }
     const bool listed = rule == WindowRule::kFrom || rule == WindowRule::kAlternate || rule == WindowRule::kPattern;
     if (file_.find("layer_types") != nullptr) {
-      sliding = count_listed(layers, listed);
-      if (sliding > 0 && window == 0)
-        file_.refuse("layer_types", "found 'sliding_attention' without a 'sliding_window'");
+      const bool any = read_list(kinds, listed);
+      if (any && window == 0) file_.refuse("layer_types", "found 'sliding_attention' without a 'sliding_window'");
       return "layer_types";
     }
+    const auto slide = [&](const auto& is) {
+      for (std::uint64_t i = 0; i < layers; ++i) kinds[i].is_windowed = is(i);
+    };
     if (window == 0) return "sliding_window";
     if (!listed) {
-      sliding = layers;
+      slide([](std::uint64_t) { return true; });
       return "sliding_window";
     }
     if (rule == WindowRule::kPattern) {
@@ -223,33 +350,35 @@ class ModelReader {
         if (given) pattern = *given;
         if (given) key = name;
       }
-      sliding = layers - layers / pattern;
+      slide([&](std::uint64_t i) { return (i + 1) % pattern != 0; });
       return key;
     }
     const std::uint64_t bound = file_.whole("max_window_layers", 0).value_or(family_.defaults.max_window_layers);
-    const std::uint64_t below = std::min(bound, layers);
-    sliding = rule == WindowRule::kFrom ? layers - below : (below + 1) / 2;
+    slide([&](std::uint64_t i) { return rule == WindowRule::kFrom ? i >= bound : i < bound && i % 2 == 0; });
     return "max_window_layers";
   }
 
-  std::uint64_t count_listed(std::uint64_t layers, bool listed) const {
+  bool read_list(std::vector<LayerFeatures>& kinds, bool listed) const {
+    const std::uint64_t layers = kinds.size();
     const json& list = *file_.find("layer_types");
     if (!list.is_array() || list.size() != layers) {
       file_.refuse("layer_types",
                    fmt::format("found {}; allowed is a list of {} texts",
                                list.is_array() ? fmt::format("a list of {}", list.size()) : shown_value(list), layers));
     }
-    std::uint64_t sliding = 0;
-    for (const json& kind : list) {
+    bool any = false;
+    for (std::uint64_t i = 0; i < layers; ++i) {
+      const json& kind = list[i];
       const std::string name = kind.is_string() ? kind.get<std::string>() : std::string();
       const bool known = name == kFull || (listed && name == kSliding);
       if (!known) {
         file_.refuse("layer_types", fmt::format("found {}; allowed in model_type '{}': {}", shown_value(kind), type_,
                                                 listed ? fmt::format("{}, {}", kFull, kSliding) : kFull));
       }
-      sliding += name == kSliding ? 1 : 0;
+      kinds[i].is_windowed = name == kSliding;
+      any = any || kinds[i].is_windowed;
     }
-    return sliding;
+    return any;
   }
 
   // Without causality a window extends to both sides.
@@ -283,6 +412,12 @@ class ModelReader {
       }
       set("relative", "1", of_type());
     }
+    if (family_.alibi) {
+      const auto inner = file_.inside("attn_config");
+      const auto given = (inner ? *inner : file_).flag("alibi");
+      is_alibi_ = given.value_or(family_.alibi_default);
+      if (is_alibi_) set("alibi", "1", given ? of_key("alibi") : of_class("alibi"));
+    }
     if (family_.soft_cap_key) {
       const bool given = file_.has("attn_logit_softcapping");  // null: none, even if the class has a default
       const double cap = given ? file_.positive("attn_logit_softcapping").value_or(0) : family_.defaults.soft_cap;
@@ -307,12 +442,17 @@ class ModelReader {
 
   void read_tokens() {
     const char* const key = family_.keys.positions;
-    if (family_.positions == Positions::kPatches) {
-      constexpr std::uint32_t kImage = 224, kPatch = 16;  // defaults of ViTConfig
-      const std::uint64_t side =
-          number("image_size", nullptr, kImage).value / number("patch_size", nullptr, kPatch).value;
+    if (family_.positions == Positions::kPatches || family_.positions == Positions::kPatchesAlone) {
+      constexpr std::uint32_t kImage = 224, kChannels = 3;  // defaults of the classes
+      const std::uint64_t patch = number("patch_size", nullptr, family_.defaults.patch).value,
+                          side = number("image_size", nullptr, kImage).value / patch;
       if (side == 0) file_.refuse_value("image_size", "'patch_size' or more");
-      set("seq", std::to_string(side * side + 1), derived("patches of the image, and the class token"));
+      const bool has_class = family_.positions == Positions::kPatches;
+      tokens_ = side * side + (has_class ? 1 : 0);
+      set("seq", std::to_string(tokens_),
+          derived(has_class ? "patches of the image, and the class token" : "patches of the image"));
+      set("patch", std::to_string(patch * patch * number("num_channels", nullptr, kChannels).value),
+          derived("'patch_size' and 'num_channels'"));
       return;
     }
     std::uint64_t tokens = kMostTokens;
@@ -325,8 +465,9 @@ class ModelReader {
       if (tokens <= before) file_.refuse_value(key, fmt::format("more than 'pad_token_id' + 1, {}", before));
       tokens -= before;
     }
+    tokens_ = tokens;
     if (tokens > kMostTokens) {
-      set("seq", std::to_string(kMostTokens), {Provenance::Kind::kAssumed, "as many as are asked for", {}});
+      set("seq", std::to_string(kMostTokens), {ProvenanceKind::kAssumed, "as many as are asked for", {}});
     } else {
       set("seq", std::to_string(tokens), derived(fmt::format("'{}'", key)));
     }
@@ -341,44 +482,86 @@ class ModelReader {
     return nullptr;
   }
 
+  // Share of a head's columns that are rotated.
   double rotary_share() const {
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
       const auto rope = file_.inside(key);
       if (rope && rope->has("partial_rotary_factor")) return rope->positive("partial_rotary_factor").value_or(1);
     }
-    return file_.positive("partial_rotary_factor").value_or(family_.rotary_share);
+    return file_.positive(family_.share_key).value_or(family_.rotary_share);
   }
 
-  // Structure of the layer around attention; no_layer() records why it cannot be expressed.
-  void read_layer() {
-    if (family_.experts) no_layer(fmt::format("model_type '{}': experts are not one feed-forward network", type_));
-    if (family_.parallel) {
-      no_layer(fmt::format("model_type '{}': attention and feed-forward network run side by side", type_));
-    }
-    if (family_.rotary && rotary_share() != 1)
-      no_layer(file_.named("partial_rotary_factor") + ": heads are turned in part");
-    if (const char* const key = key_of_experts(); key != nullptr) {
-      no_layer(file_.named(key) + ": experts are not one feed-forward network");
+  // Structure of the model around attention; no_layer() records why it cannot be expressed.
+  void read_model() {
+    if (const char* const key = family_.experts.rule == ExpertRule::kNone ? key_of_experts() : nullptr;
+        key != nullptr) {
+      no_layer(file_.named(key) + ": model_type '" + type_ + "' has no experts");
     }
     if (file_.flag("add_cross_attention").value_or(false)) {
       no_layer(file_.named("add_cross_attention") + ": cross-attention is not part of a layer");
     }
-    if (family_.encoder_decoder && file_.flag("is_encoder_decoder").value_or(true) && result_.no_model.empty()) {
+    if (family_.encoder_decoder && file_.flag("is_encoder_decoder").value_or(true)) {
       result_.no_model = fmt::format("model_type '{}': a decoder with cross-attention is not part of a model", type_);
     }
     bool gated = family_.gated;
     const std::string activation = read_activation(gated);
     if (!result_.no_layer.empty()) return;
     set("hidden", hidden_);
-    set("ffn", family_.defaults.ffn == 0 && file_.find(family_.keys.ffn) == nullptr
-                   ? Number{4 * hidden_.value, derived(fmt::format("4 times '{}'", family_.keys.hidden))}  // GPT-2
-                   : number(family_.keys.ffn, nullptr, family_.defaults.ffn));
+    if (has_dense_ || family_.experts.rule == ExpertRule::kNone) set("ffn", read_ffn());
     if (gated) set("gated", "1", of_type());
     set("norm", family_.rms_norm ? "rmsnorm" : "layernorm", of_type());
     set("norm_place", family_.norm_place, of_type());
     set("activation", activation, of_type());
-    if (family_.rotary) set("rotary", "1", of_type());
+    read_order();
+    if (family_.rotary && is_rotary_ && !is_alibi_) read_rotary();
     if (family_.qk_norm) set("qk_norm", "1", of_type());
+    read_ends();
+  }
+
+  Number read_ffn() const {
+    if (family_.dense_ffn != nullptr) return number(family_.dense_ffn, nullptr, family_.dense_ffn_default);
+    const char* const key = family_.keys.ffn;
+    if (family_.defaults.ffn > 0 || file_.find(key) != nullptr) return number(key, nullptr, family_.defaults.ffn);
+    if (type_ == "mpt") {
+      constexpr std::uint32_t kRatio = 4;  // default of MptConfig
+      return {number("expansion_ratio", nullptr, kRatio).value * hidden_.value, derived("'expansion_ratio'")};
+    }
+    return {4 * hidden_.value, derived(fmt::format("4 times '{}'", family_.keys.hidden))};
+  }
+
+  void read_order() {
+    std::string order = family_.order;
+    if (family_.order_key != nullptr && !file_.flag(family_.order_key).value_or(true)) order = "sequential";
+    if (type_ == "falcon" && file_.flag("new_decoder_architecture").value_or(false)) {
+      order = file_.whole("num_ln_in_parallel_attn").value_or(2) == 2 ? "parallel-norms" : "parallel";
+    }
+    if (order != "sequential") set("order", order, of_type());
+  }
+
+  void read_rotary() {
+    set("rotary", "1", of_type());
+    if (family_.defaults.rotary_dim > 0) {
+      const Number columns = number("rotary_dim", nullptr, family_.defaults.rotary_dim);
+      if (columns.value != width_) set("rotary_emb", columns);
+    } else if (const double share = rotary_share(); share != 1) {
+      const auto columns = static_cast<std::uint64_t>(std::floor(share * static_cast<double>(width_)));
+      set("rotary_emb", std::to_string(columns / 2 * 2), derived(fmt::format("{:g} of a head's columns", share)));
+    }
+  }
+
+  // Embedding and last projection.
+  void read_ends() {
+    if (family_.defaults.vocabulary > 0) {
+      set("vocabulary", number(family_.keys.vocabulary, nullptr, family_.defaults.vocabulary));
+      const auto tied = file_.flag("tie_word_embeddings");
+      if (tied.value_or(family_.defaults.tied)) {
+        set("tied", "1", tied ? of_key("tie_word_embeddings") : of_class("tie_word_embeddings"));
+      }
+    }
+    if (!family_.last_projection) set("logits", "none", of_type());
+    if (family_.embedding_norm) set("embedding_norm", "1", of_type());
+    if (!family_.learned_positions) return;
+    set("positions", std::to_string(tokens_), derived("positions that tokens can have"));
   }
 
   std::string read_activation(bool& gated) {
@@ -406,6 +589,8 @@ class ModelReader {
   std::string type_;
   ModelFile result_;
   Number heads_{}, hidden_{};
+  std::uint64_t width_ = 0, tokens_ = 0;  // of a head; that have positions
+  bool has_experts_ = false, has_dense_ = true, is_alibi_ = false, is_rotary_ = true;
 };
 
 }  // namespace
@@ -422,13 +607,8 @@ ModelFile read_hugging_face(const std::string& path, const std::string& layer_ty
   const auto family = model_families().find(type);
   if (family == model_families().end()) {
     std::vector<std::string> names;
-    for (const auto& [name, known] : model_families()) {
-      if (known.refused == nullptr) names.push_back(name);
-    }
+    for (const auto& [name, known] : model_families()) names.push_back(name);
     file.refuse("model_type", fmt::format("found {}; allowed: {}", in_quotes(type), fmt::join(names, ", ")));
-  }
-  if (family->second.refused != nullptr) {
-    file.refuse("model_type", fmt::format("found '{}': {}", type, family->second.refused));
   }
   return ModelReader(file, family->second, type).read(layer_type);
 }

@@ -1,6 +1,7 @@
 // Reader of Hugging Face model configurations: a config.json, or the folder that holds one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,17 +10,23 @@
 
 namespace attnvp::workload {
 
+// Layer types in Transformers.
+inline constexpr const char* kSlidingAttention = "sliding_attention";
+inline constexpr const char* kFullAttention = "full_attention";
+
 struct ModelFile {
   std::string source;                       // the file, as shown in messages
   std::vector<config::Setting> settings;    // the same keys as in network files
   std::vector<config::Provenance> sources;  // one for each setting
   // Why scope=layer and scope=model are not available; a sentence that names the key. Empty: available.
   std::string no_layer, no_model;
+  std::string mixed;        // layers with different attention, with the key; empty: all alike
+  std::uint32_t block = 0;  // first block with the layer type; 0: none was selected
 };
 
-// Reads one layer of the model. `layer_type` ("full_attention", "sliding_attention") selects one if layers differ;
-// otherwise it is empty. Throws ConfigError: unreadable file, invalid JSON, unknown model, bad value, missing
-// selection, or attention that a network cannot express.
+// Reads a model. `layer_type` ("full_attention", "sliding_attention") selects the layers of scope=attention and
+// scope=layer if their attention differs; otherwise it is empty. Throws ConfigError: unreadable file, invalid JSON,
+// unknown model, bad value.
 ModelFile read_hugging_face(const std::string& path, const std::string& layer_type);
 
 }  // namespace attnvp::workload

@@ -35,8 +35,8 @@ struct NetworkKeys {
   Scope scope = Scope::kAttention;
   std::uint32_t seq = 0;
   std::string contexts;
-  std::uint32_t causal = 0, history = kNoHistory, gated = 0, alibi = 0, relative = 0, rotary = 0, qk_norm = 0,
-                linear = 0;
+  std::uint32_t causal = 0, history = kNoHistory, alibi = 0, relative = 0;
+  std::string blocks, expert_skew, expert_capacity;
   NormKind norm = NormKind::kAuto;
   ActivationKind activation = ActivationKind::kAuto;
   std::string scale, soft_cap, block_mask, valid, bias;
@@ -47,6 +47,7 @@ struct NetworkKeys {
   static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const config::Schema<NetworkKeys>& network_schema();
+std::vector<config::Key<NetworkKeys>> model_keys();  // those of the model around attention
 
 // Short names of inline shapes and their keys: {"B", "batch"}, {"H", "heads"}, ...
 const std::vector<std::pair<std::string, std::string>>& inline_names();
@@ -80,6 +81,9 @@ Workload load(const std::string& text, const Lengths& lengths);
 // override the layer's own. `name_of` maps a key to its name in the caller's notation.
 using NameOf = std::function<std::string(const std::string&)>;
 Workload complete(NetworkKeys keys, const config::Origin& origin, const NameOf& name_of, const Lengths* lengths);
+
+// Completes the model; throws ConfigError for inconsistent keys.
+void complete_model(Model& model, const NetworkKeys& keys, const config::Origin& origin, const NameOf& name_of);
 
 // Reads a block mask: a line "block N", then a row of 0 and 1 for each block of new tokens. Throws ConfigError.
 void read_block_mask(Attention& attention, const std::string& path);

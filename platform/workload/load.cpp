@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
+#include <utility>
 
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"
+#include "platform/workload/graph.h"
 #include "platform/workload/hugging_face.h"
 #include "platform/workload/keys.h"
 
@@ -38,7 +41,7 @@ void apply_words(K& keys, std::string_view all, const Origin& origin) {
     const auto known = std::find_if(inline_names().begin(), inline_names().end(),
                                     [&](const auto& entry) { return entry.first == name; });
     if (known == inline_names().end()) {
-      fail(origin, fmt::format("key {} is unknown{}", in_quotes(name), hint(name, names)));
+      fail(origin, fmt::format("key {} is unknown{}", in_quotes(name), hint(name, names, "attnvp describe keys")));
     }
     if (std::find(seen.begin(), seen.end(), known->second) != seen.end()) {
       fail(origin, fmt::format("key '{}' is given twice", name));
@@ -91,15 +94,26 @@ std::size_t words_begin(const std::string& text) {
   return known || !is_path(text) ? comma : std::string::npos;
 }
 
-// Refuses a scope that a model file does not support.
-void refuse_scope_of(const ModelFile& model, Scope scope) {
-  if (scope != Scope::kAttention && !model.no_layer.empty()) {
+// Refuses a scope that a model file does not support, and selects the block of the layer type.
+void select_layers(K& keys, const ModelFile& model, const std::string& layer_type) {
+  if (keys.scope != Scope::kAttention && !model.no_layer.empty()) {
     throw ConfigError(
         fmt::format("{}: scope=layer|model: {}; allowed is scope=attention", model.source, model.no_layer));
   }
-  if (scope == Scope::kModel && !model.no_model.empty()) {
-    throw ConfigError(
-        fmt::format("{}: scope=model: {}; allowed are scope=attention and scope=layer", model.source, model.no_model));
+  if (keys.scope == Scope::kModel) {
+    if (!model.no_model.empty()) {
+      throw ConfigError(fmt::format("{}: scope=model: {}; allowed are scope=attention and scope=layer", model.source,
+                                    model.no_model));
+    }
+    if (!layer_type.empty()) {
+      throw ConfigError(fmt::format("{}: layer_type: scope=model runs all layers; allowed is none", model.source));
+    }
+    return;
+  }
+  if (!layer_type.empty() && keys.model.block == 0) keys.model.block = model.block;
+  if (!model.mixed.empty() && keys.model.block == 0) {
+    throw ConfigError(fmt::format("{}: {}; allowed is one kind, as in hf:FOLDER,layer_type={} or layer_type={}",
+                                  model.source, model.mixed, kFullAttention, kSlidingAttention));
   }
 }
 
@@ -141,6 +155,15 @@ bool is_network_text(const std::string& text) {
 
 namespace {
 
+Workload graph_workload(OperationGraph graph) {
+  const auto first = std::find_if(graph.operations.begin(), graph.operations.end(),
+                                  [](const LayerOperation& o) { return o.workload.is_attention(); });
+  Workload workload = (first == graph.operations.end() ? graph.operations.front() : *first).workload;
+  workload.scope = Scope::kLayer;
+  workload.graph = std::make_shared<const OperationGraph>(std::move(graph));
+  return workload;
+}
+
 Workload load(const std::string& text, const Lengths* lengths) {
   if (const auto operation = parse_operation(text)) {
     return std::visit([](const auto& o) { return Workload(o); }, *operation);
@@ -163,6 +186,12 @@ Workload load(const std::string& text, const Lengths* lengths) {
     const std::string path = find_config(Folder::kNetworks, parts.base);
     const Document document = Document::load(path);
     keys.attention.name = text::printable(std::filesystem::path(path).stem().string());
+    if (is_graph(document)) {
+      if (!parts.words.empty() || lengths != nullptr) {
+        fail({document.source()}, "a graph has its own shapes; allowed is the file without keys or requests");
+      }
+      return graph_workload(read_graph(document, keys.attention.name));
+    }
     std::vector<std::string> known = network_schema().paths();
     known.emplace_back(kProvenanceSection);
     for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
@@ -174,11 +203,12 @@ Workload load(const std::string& text, const Lengths* lengths) {
   }
   keys.attention.name += text::printable(text.substr(parts.base.size()));
   if (parts.words.empty()) {
+    select_layers(keys, model, parts.layer_type);
     return complete(
         keys, origin, [](const std::string& name) { return name; }, lengths);
   }
   apply_words(keys, parts.words, option_origin("--net", text));
-  refuse_scope_of(model, keys.scope);
+  select_layers(keys, model, parts.layer_type);
   return complete(keys, option_origin("--net", text), inline_name, lengths);
 }
 
@@ -237,6 +267,7 @@ Provenances network_provenance(const std::string& text) {
     for (std::size_t i = 0; i < model.settings.size(); ++i) of_keys[model.settings[i].path] = model.sources[i];
   } else {
     const Document document = Document::load(find_config(Folder::kNetworks, parts.base));
+    if (is_graph(document)) return of_keys;
     const std::vector<std::string>& paths = network_schema().paths();
     std::vector<std::string> known = paths;
     known.emplace_back(kProvenanceSection);
@@ -245,7 +276,7 @@ Provenances network_provenance(const std::string& text) {
     take_statements(of_keys, read_provenance(document, paths), paths, set);
   }
   for (const std::string& key : keys_of_words(parts.words)) {
-    of_keys.insert_or_assign(key, Provenance{Provenance::Kind::kSet, {}, {}});
+    of_keys.insert_or_assign(key, Provenance{ProvenanceKind::kSet, {}, {}});
   }
   return of_keys;
 }

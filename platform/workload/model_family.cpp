@@ -9,6 +9,7 @@ namespace {
 ModelFamily llama() {
   ModelFamily f;
   f.config_class = "LlamaConfig";
+  f.defaults.vocabulary = 32000;
   f.defaults.hidden = 4096;
   f.defaults.ffn = 11008;
   f.defaults.layers = f.defaults.heads = 32;
@@ -31,13 +32,26 @@ ModelFamily mixtral() {
   ModelFamily f = mistral();
   f.config_class = "MixtralConfig";
   f.defaults.window = 0;
-  f.experts = true;
+  f.experts.rule = ExpertRule::kAll;
+  f.experts.count_default = 8;
+  f.experts.chosen_default = 2;
+  return f;
+}
+
+ModelFamily phimoe() {
+  ModelFamily f = mixtral();
+  f.config_class = "PhimoeConfig";
+  f.defaults.vocabulary = 32064;
+  f.defaults.ffn = 6400;
+  f.rms_norm = false;
+  f.experts.count_default = 16;
   return f;
 }
 
 ModelFamily qwen2() {
   ModelFamily f = llama();
   f.config_class = "Qwen2Config";
+  f.defaults.vocabulary = 151936;
   f.defaults.ffn = 22016;
   f.defaults.kv_heads = 32;
   f.defaults.positions = 32768;
@@ -63,7 +77,14 @@ ModelFamily qwen2_moe() {
   f.defaults.layers = 24;
   f.defaults.heads = f.defaults.kv_heads = 16;
   f.windows = WindowRule::kAlternate;
-  f.experts = true;
+  f.experts.rule = ExpertRule::kSparseStep;
+  f.experts.count = "num_experts";
+  f.experts.count_default = 60;
+  f.experts.chosen_default = 4;
+  f.experts.ffn = "moe_intermediate_size";
+  f.experts.ffn_default = 1408;
+  f.experts.shared = "shared_expert_intermediate_size";
+  f.experts.shared_default = 5632;
   return f;
 }
 
@@ -75,12 +96,18 @@ ModelFamily qwen3_moe() {
   f.defaults.kv_heads = 4;
   f.windows = WindowRule::kIfUsed;
   f.qk_norm = true;
+  f.experts.count_default = 128;
+  f.experts.chosen_default = 8;
+  f.experts.ffn_default = 768;
+  f.experts.shared = nullptr;
   return f;
 }
 
 ModelFamily gemma() {
   ModelFamily f;
   f.config_class = "GemmaConfig";
+  f.defaults.vocabulary = 256000;
+  f.defaults.tied = true;
   f.defaults.hidden = 3072;
   f.defaults.ffn = 24576;
   f.defaults.layers = 28;
@@ -116,6 +143,7 @@ ModelFamily gemma2() {
 ModelFamily gemma3() {
   ModelFamily f = gemma2();
   f.config_class = "Gemma3TextConfig";
+  f.defaults.vocabulary = 262208;
   f.defaults.positions = 131072;
   f.defaults.pattern = 6;
   f.pattern_key = true;
@@ -129,24 +157,111 @@ ModelFamily deepseek_v2() {
   ModelFamily f = llama();
   f.config_class = "DeepseekV2Config";
   f.latent = true;
-  f.experts = true;
+  f.experts.rule = ExpertRule::kFirstDense;
+  f.experts.count = "n_routed_experts";
+  f.experts.count_default = 64;
+  f.experts.ffn = "moe_intermediate_size";
+  f.experts.ffn_default = 1407;
+  f.experts.shared = "n_shared_experts";
+  f.experts.shared_default = 2;
+  f.experts.shared_is_count = true;
   return f;
 }
 
+// Also Kimi K2, whose configuration class is DeepSeek-V3's.
 ModelFamily deepseek_v3() {
   ModelFamily f = deepseek_v2();
   f.config_class = "DeepseekV3Config";
+  f.defaults.vocabulary = 129280;
   f.defaults.hidden = 7168;
   f.defaults.ffn = 18432;
   f.defaults.layers = 61;
   f.defaults.heads = 128;
   f.defaults.positions = 4096;
+  f.experts.count_default = 256;
+  f.experts.chosen_default = 8;
+  f.experts.ffn_default = 2048;
+  f.experts.shared_default = 1;
+  f.experts.dense_default = 3;
+  return f;
+}
+
+ModelFamily llama4() {
+  ModelFamily f = llama();
+  f.config_class = "Llama4TextConfig";
+  f.defaults.vocabulary = 202048;
+  f.defaults.hidden = 5120;
+  f.defaults.ffn = 8192;
+  f.defaults.layers = 48;
+  f.defaults.heads = 40;
+  f.defaults.kv_heads = 8;
+  f.defaults.head_dim = 128;
+  f.defaults.positions = 131072;
+  f.windows = WindowRule::kChunks;
+  f.qk_norm = true;
+  f.experts.rule = ExpertRule::kInterleaved;
+  f.experts.count_default = 16;
+  f.experts.chosen_default = 1;
+  f.experts.shared = "intermediate_size";
+  f.experts.shared_default = 8192;
+  f.dense_ffn = "intermediate_size_mlp";
+  f.dense_ffn_default = 16384;
+  return f;
+}
+
+ModelFamily olmo2() {
+  ModelFamily f = llama();
+  f.config_class = "Olmo2Config";
+  f.defaults.vocabulary = 50304;
+  f.norm_place = "behind";
+  f.qk_norm = true;
+  return f;
+}
+
+ModelFamily starcoder2() {
+  ModelFamily f;
+  f.config_class = "Starcoder2Config";
+  f.defaults.vocabulary = 49152;
+  f.defaults.tied = true;
+  f.defaults.hidden = 3072;
+  f.defaults.ffn = 12288;
+  f.defaults.layers = 30;
+  f.defaults.heads = 24;
+  f.defaults.kv_heads = 2;
+  f.defaults.positions = 4096;
+  f.defaults.activation = "gelu_pytorch_tanh";
+  f.keys.head_dim = nullptr;
+  f.windows = WindowRule::kAll;
+  f.rms_norm = f.gated = false;
+  return f;
+}
+
+ModelFamily glm() {
+  ModelFamily f;
+  f.config_class = "GlmConfig";
+  f.defaults.vocabulary = 151552;
+  f.defaults.hidden = 4096;
+  f.defaults.ffn = 13696;
+  f.defaults.layers = 40;
+  f.defaults.heads = 32;
+  f.defaults.kv_heads = 2;
+  f.defaults.head_dim = 128;
+  f.defaults.positions = 131072;
+  f.rotary_share = 0.5;
+  return f;
+}
+
+ModelFamily glm4() {
+  ModelFamily f = glm();
+  f.config_class = "Glm4Config";
+  f.norm_place = "both";
   return f;
 }
 
 ModelFamily phi() {
   ModelFamily f;
   f.config_class = "PhiConfig";
+  f.defaults.vocabulary = 51200;
   f.defaults.hidden = 2048;
   f.defaults.ffn = 8192;
   f.defaults.layers = 24;
@@ -155,13 +270,14 @@ ModelFamily phi() {
   f.defaults.activation = "gelu_new";
   f.rms_norm = f.gated = false;
   f.rotary_share = 0.5;
-  f.parallel = true;
+  f.order = "parallel";
   return f;
 }
 
 ModelFamily phi3() {
   ModelFamily f = llama();
   f.config_class = "Phi3Config";
+  f.defaults.vocabulary = 32064;
   f.defaults.hidden = 3072;
   f.defaults.ffn = 8192;
   f.defaults.positions = 4096;
@@ -172,6 +288,8 @@ ModelFamily phi3() {
 ModelFamily cohere2() {
   ModelFamily f;
   f.config_class = "Cohere2Config";
+  f.defaults.vocabulary = 256000;
+  f.defaults.tied = true;
   f.defaults.hidden = 8192;
   f.defaults.ffn = 22528;
   f.defaults.layers = 40;
@@ -182,26 +300,130 @@ ModelFamily cohere2() {
   f.pattern_key = true;
   f.windows = WindowRule::kPattern;
   f.rms_norm = false;
-  f.parallel = true;  // layers without a window are not rotary either
+  f.order = "parallel";
+  f.rotary_in_windows = true;
   return f;
 }
 
+// A head's learned sink, one term of the denominator, is left out.
 ModelFamily gpt_oss() {
   ModelFamily f;
   f.config_class = "GptOssConfig";
-  f.refused = "every head of its attention has a learned sink logit, which a network cannot express";
+  f.defaults.vocabulary = 201088;
+  f.defaults.hidden = f.defaults.ffn = 2880;
+  f.defaults.layers = 36;
+  f.defaults.heads = 64;
+  f.defaults.kv_heads = 8;
+  f.defaults.head_dim = 64;
+  f.defaults.positions = 131072;
+  f.defaults.window = 128;
+  f.defaults.pattern = 2;
+  f.windows = WindowRule::kPattern;
+  f.experts.rule = ExpertRule::kAll;
+  f.experts.count_default = 128;
+  f.experts.chosen_default = 4;
   return f;
 }
 
 ModelFamily gpt2() {
   ModelFamily f;
   f.config_class = "GPT2Config";
+  f.defaults.vocabulary = 50257;
+  f.defaults.tied = true;
   f.keys = {"n_head", "n_layer", "n_embd", "n_inner", nullptr, "n_positions", "activation_function"};
   f.defaults.hidden = 768;
   f.defaults.layers = f.defaults.heads = 12;
   f.defaults.positions = 1024;
   f.defaults.activation = "gelu_new";
   f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
+  f.learned_positions = true;
+  return f;
+}
+
+ModelFamily gptj() {
+  ModelFamily f = gpt2();
+  f.config_class = "GPTJConfig";
+  f.defaults.vocabulary = 50400;
+  f.defaults.tied = false;
+  f.defaults.hidden = 4096;
+  f.defaults.layers = 28;
+  f.defaults.heads = 16;
+  f.defaults.positions = 2048;
+  f.defaults.rotary_dim = 64;
+  f.learned_positions = false;
+  f.rotary = true;
+  f.order = "parallel";
+  return f;
+}
+
+ModelFamily gpt_neox() {
+  ModelFamily f;
+  f.config_class = "GPTNeoXConfig";
+  f.keys.head_dim = nullptr;
+  f.defaults.vocabulary = 50432;
+  f.defaults.hidden = 6144;
+  f.defaults.ffn = 24576;
+  f.defaults.layers = 44;
+  f.defaults.heads = 64;
+  f.defaults.positions = 2048;
+  f.defaults.activation = "gelu";
+  f.kv_heads_key = f.rms_norm = f.gated = false;
+  f.share_key = "rotary_pct";
+  f.rotary_share = 0.25;
+  f.order = "parallel-norms";
+  f.order_key = "use_parallel_residual";
+  return f;
+}
+
+ModelFamily falcon() {
+  ModelFamily f;
+  f.config_class = "FalconConfig";
+  f.keys = {"n_head", "n_layer", "n_embed", "ffn_hidden_size", nullptr, "max_position_embeddings", "activation"};
+  f.keys.kv_heads = "num_kv_heads";
+  f.defaults.vocabulary = 65024;
+  f.defaults.tied = true;
+  f.defaults.hidden = 4544;
+  f.defaults.layers = 32;
+  f.defaults.heads = 71;
+  f.defaults.positions = 2048;
+  f.defaults.activation = "gelu";
+  f.rms_norm = f.gated = false;
+  f.alibi = true;
+  f.order = "parallel";
+  f.order_key = "parallel_attn";
+  return f;
+}
+
+ModelFamily mpt() {
+  ModelFamily f;
+  f.config_class = "MptConfig";
+  f.keys = {"n_heads", "n_layers", "d_model", "ffn_hidden_size", nullptr, "max_seq_len", "activation"};
+  f.defaults.vocabulary = 50368;
+  f.defaults.tied = true;
+  f.defaults.hidden = 2048;
+  f.defaults.layers = 24;
+  f.defaults.heads = 16;
+  f.defaults.positions = 2048;
+  f.defaults.activation = "gelu";
+  f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
+  f.alibi = f.alibi_default = true;
+  return f;
+}
+
+ModelFamily bloom() {
+  ModelFamily f;
+  f.config_class = "BloomConfig";
+  f.keys = {"n_head", "n_layer", "n_embed", "n_inner", nullptr, "seq_length", "activation"};
+  f.defaults.vocabulary = 250880;
+  f.defaults.tied = true;
+  f.defaults.hidden = 64;
+  f.defaults.layers = 2;
+  f.defaults.heads = 8;
+  f.defaults.positions = 2048;
+  f.defaults.activation = "gelu_new";
+  f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
+  f.alibi = f.alibi_default = true;
+  f.embedding_norm = true;
   return f;
 }
 
@@ -212,13 +434,16 @@ ModelFamily encoder() {
   f.defaults.ffn = 3072;
   f.defaults.layers = f.defaults.heads = 12;
   f.defaults.activation = "gelu";
-  f.causal = f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
+  f.causal = f.kv_heads_key = f.rms_norm = f.gated = f.rotary = f.last_projection = false;
+  f.learned_positions = true;
   return f;
 }
 
 ModelFamily bert() {
   ModelFamily f = encoder();
   f.config_class = "BertConfig";
+  f.defaults.vocabulary = 30522;
+  f.defaults.tied = f.embedding_norm = true;
   f.defaults.positions = 512;
   f.decoder_flag = true;
   f.norm_place = "post";
@@ -228,6 +453,7 @@ ModelFamily bert() {
 ModelFamily roberta() {
   ModelFamily f = bert();
   f.config_class = "RobertaConfig";
+  f.defaults.vocabulary = 50265;
   f.positions = Positions::kAfterPadding;
   return f;
 }
@@ -235,7 +461,49 @@ ModelFamily roberta() {
 ModelFamily vit() {
   ModelFamily f = encoder();
   f.config_class = "ViTConfig";
+  f.defaults.patch = 16;
   f.positions = Positions::kPatches;
+  return f;
+}
+
+ModelFamily distilbert() {
+  ModelFamily f = bert();
+  f.config_class = "DistilBertConfig";
+  f.keys = {"n_heads", "n_layers", "dim", "hidden_dim", nullptr, "max_position_embeddings", "activation"};
+  f.defaults.layers = 6;
+  f.decoder_flag = false;
+  return f;
+}
+
+ModelFamily clip_vision() {
+  ModelFamily f = vit();
+  f.config_class = "CLIPVisionConfig";
+  f.defaults.patch = 32;
+  f.defaults.activation = "quick_gelu";
+  f.embedding_norm = true;
+  return f;
+}
+
+ModelFamily siglip_vision() {
+  ModelFamily f = vit();
+  f.config_class = "SiglipVisionConfig";
+  f.defaults.activation = "gelu_pytorch_tanh";
+  f.positions = Positions::kPatchesAlone;
+  return f;
+}
+
+// Its encoder, without the convolutions before it.
+ModelFamily whisper() {
+  ModelFamily f = encoder();
+  f.config_class = "WhisperConfig";
+  f.keys = {"encoder_attention_heads", "encoder_layers",     "d_model", "encoder_ffn_dim", nullptr,
+            "max_source_positions",    "activation_function"};
+  f.defaults.hidden = 256;
+  f.defaults.ffn = 1536;
+  f.defaults.layers = 6;
+  f.defaults.heads = 4;
+  f.defaults.positions = 1500;
+  f.encoder_decoder = true;
   return f;
 }
 
@@ -251,7 +519,10 @@ ModelFamily t5() {
   f.causal = f.kv_heads_key = f.gated = f.rotary = false;
   f.relative = true;
   f.scale = ScoreScale::kOne;
+  f.defaults.vocabulary = 32128;
+  f.defaults.tied = true;
   f.encoder_decoder = true;
+  f.last_projection = false;
   return f;
 }
 
@@ -259,32 +530,49 @@ ModelFamily t5() {
 
 const std::map<std::string, ModelFamily>& model_families() {
   static const std::map<std::string, ModelFamily> all = {{"bert", bert()},
+                                                         {"bloom", bloom()},
+                                                         {"clip_vision_model", clip_vision()},
                                                          {"cohere2", cohere2()},
                                                          {"deepseek_v2", deepseek_v2()},
                                                          {"deepseek_v3", deepseek_v3()},
+                                                         {"distilbert", distilbert()},
+                                                         {"falcon", falcon()},
                                                          {"gemma", gemma()},
                                                          {"gemma2", gemma2()},
                                                          {"gemma3_text", gemma3()},
+                                                         {"glm", glm()},
+                                                         {"glm4", glm4()},
                                                          {"gpt2", gpt2()},
+                                                         {"gpt_neox", gpt_neox()},
                                                          {"gpt_oss", gpt_oss()},
+                                                         {"gptj", gptj()},
+                                                         {"kimi_k2", deepseek_v3()},
                                                          {"llama", llama()},
+                                                         {"llama4_text", llama4()},
                                                          {"mistral", mistral()},
                                                          {"mixtral", mixtral()},
+                                                         {"mpt", mpt()},
+                                                         {"olmo2", olmo2()},
                                                          {"phi", phi()},
                                                          {"phi3", phi3()},
+                                                         {"phimoe", phimoe()},
                                                          {"qwen2", qwen2()},
                                                          {"qwen2_moe", qwen2_moe()},
                                                          {"qwen3", qwen3()},
                                                          {"qwen3_moe", qwen3_moe()},
                                                          {"roberta", roberta()},
+                                                         {"siglip_vision_model", siglip_vision()},
+                                                         {"starcoder2", starcoder2()},
                                                          {"t5", t5()},
-                                                         {"vit", vit()}};
+                                                         {"vit", vit()},
+                                                         {"whisper", whisper()},
+                                                         {"xlm-roberta", roberta()}};
   return all;
 }
 
 std::string text_model_type(const std::string& outer_type) {
   static const std::map<std::string, std::string> types = {
-      {"gemma3", "gemma3_text"}, {"llava", "llama"}, {"llava_next", "llama"}};
+      {"gemma3", "gemma3_text"}, {"llama4", "llama4_text"}, {"llava", "llama"}, {"llava_next", "llama"}};
   const auto found = types.find(outer_type);
   return found == types.end() ? std::string() : found->second;
 }

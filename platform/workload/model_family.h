@@ -17,6 +17,8 @@ struct ModelKeys {
   const char* head_dim = "head_dim";  // nullptr: head width is always hidden / heads
   const char* positions = "max_position_embeddings";
   const char* activation = "hidden_act";
+  const char* vocabulary = "vocab_size";
+  const char* kv_heads = "num_key_value_heads";
 };
 
 // Defaults of the configuration class; 0: none.
@@ -31,6 +33,10 @@ struct ModelDefaults {
   double query_scalar = 0;              // of query_pre_attn_scalar
   double soft_cap = 0;                  // of attn_logit_softcapping
   const char* activation = "silu";
+  std::uint32_t vocabulary = 0;
+  bool tied = false;             // of tie_word_embeddings
+  std::uint32_t patch = 0;       // of patch_size
+  std::uint32_t rotary_dim = 0;  // of rotary_dim; 0: by rotary_share
 };
 
 // Layers that have a window of `sliding_window` keys. For kFrom, kAlternate and kPattern, layer_types takes precedence.
@@ -40,15 +46,38 @@ enum class WindowRule : std::uint8_t {
   kIfUsed,     // every layer, with use_sliding_window
   kFrom,       // layers from max_window_layers on, with use_sliding_window
   kAlternate,  // every other layer before max_window_layers, the first one too, with use_sliding_window
-  kPattern     // all but every `pattern`-th layer
+  kPattern,    // all but every `pattern`-th layer
+  kChunks      // Llama 4's rotary layers: chunks of attention_chunk_size keys, which a window holds at most
+};
+
+// Layers that have experts in place of a network.
+enum class ExpertRule : std::uint8_t {
+  kNone,
+  kAll,
+  kSparseStep,  // every decoder_sparse_step-th, except those of mlp_only_layers
+  kFirstDense,  // all but the first first_k_dense_replace
+  kInterleaved  // every interleave_moe_layer_step-th, or those of moe_layers
+};
+
+// Keys of experts, and their defaults; 0: none.
+struct ExpertKeys {
+  ExpertRule rule = ExpertRule::kNone;
+  const char* count = "num_local_experts";
+  std::uint32_t count_default = 0, chosen_default = 0;
+  const char* ffn = nullptr;  // width of an expert; nullptr: of the network
+  std::uint32_t ffn_default = 0;
+  const char* shared = nullptr;  // width of the shared expert, or with shared_is_count the number of experts' widths
+  std::uint32_t shared_default = 0;
+  bool shared_is_count = false;
+  std::uint32_t dense_default = 0;  // of first_k_dense_replace
 };
 
 // Factor of the scores: 1 / sqrt of the head width, 1 / sqrt(query_pre_attn_scalar), or 1.
 enum class ScoreScale : std::uint8_t { kHeadWidth, kQueryScalar, kOne };
 
 // Maximum number of tokens: the key; the key minus the positions up to the padding token (RoBERTa); patches of an image
-// and a class token.
-enum class Positions : std::uint8_t { kKey, kAfterPadding, kPatches };
+// with and without a class token.
+enum class Positions : std::uint8_t { kKey, kAfterPadding, kPatches, kPatchesAlone };
 
 struct ModelFamily {
   const char* config_class = "";  // source of the defaults
@@ -61,6 +90,8 @@ struct ModelFamily {
   bool kv_heads_key = true;   // reads num_key_value_heads
   bool latent = false;        // K and V from one latent row a token (kv_lora_rank)
   bool relative = false;      // T5's bias of the relative position
+  bool alibi = false;         // reads alibi, of the file or its attn_config
+  bool alibi_default = false;
   WindowRule windows = WindowRule::kNone;
   bool pattern_key = false;        // reads sliding_window_pattern
   bool bidirectional_key = false;  // reads use_bidirectional_attention
@@ -74,13 +105,19 @@ struct ModelFamily {
   const char* norm_place = "pre";
   bool gated = true;
   bool rotary = true;
-  double rotary_share = 1;  // share of a head's columns, unless partial_rotary_factor is given
+  bool rotary_in_windows = false;  // only layers with a window have rotary embedding
+  double rotary_share = 1;         // share of a head's columns, unless partial_rotary_factor is given
   bool qk_norm = false;
-  bool experts = false;          // mixture of experts as feed-forward network
-  bool parallel = false;         // attention and feed-forward network in parallel
+  ExpertKeys experts;
+  const char* dense_ffn = nullptr;  // width of the network of layers without experts; nullptr: keys.ffn
+  std::uint32_t dense_ffn_default = 0;
+  const char* order = "sequential";  // of attention and feed-forward network
+  const char* order_key = nullptr;   // a flag that is false if they are sequential
+  bool learned_positions = false;    // added to the embedding
+  bool embedding_norm = false;
+  const char* share_key = "partial_rotary_factor";
   bool encoder_decoder = false;  // the encoder is read
-
-  const char* refused = nullptr;  // why its attention cannot be expressed; nullptr: it can
+  bool last_projection = true;   // false: of the model without a head
 };
 
 const std::map<std::string, ModelFamily>& model_families();

@@ -107,7 +107,7 @@ ModelJson ModelJson::load(const std::string& file_or_folder) {
   } catch (const json::exception&) {
     throw ConfigError(file.source_ + ": holds a number that is out of range");
   }
-  if (!root->is_object()) throw ConfigError(file.source_ + ": it is no JSON object");
+  if (!root->is_object()) throw ConfigError(file.source_ + ": not a JSON object");
   file.part_ = root.get();
   file.root_ = std::move(root);
   return file;

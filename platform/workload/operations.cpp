@@ -70,9 +70,10 @@ constexpr const char* kActivations[][2] = {
 
 // Operations written as WORD:ROWSxCOLUMNS.
 std::vector<RowOperation> row_operations() {
-  std::vector<RowOperation> all(3);
+  std::vector<RowOperation> all(4);
   all[1].opcode = all[2].opcode = hal::Opcode::kNorm;
   all[2].norm = Norm::kRmsNorm;
+  all[3].opcode = hal::Opcode::kCopy;
   for (const hal::OperationInfo& info : hal::kOperations) {
     if (!hal::is_elementwise(info)) continue;
     all.emplace_back().opcode = info.opcode;
@@ -138,6 +139,10 @@ RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_
   r.function = function;
   r.is_gated = is_gated;
   return sized(std::move(r), rows, columns);
+}
+
+RowOperation copy_rows(std::uint32_t rows, std::uint32_t columns) {
+  return elementwise_rows(hal::Opcode::kCopy, rows, columns);
 }
 
 RowOperation rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head) {

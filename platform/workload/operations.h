@@ -5,6 +5,7 @@
 //   add:...   and the other elementwise operations (firmware/hal/operations.h)
 //   relu:..., silu:..., gelu:..., gelu_tanh:...   an activation
 //   reglu:..., swiglu:..., geglu:..., geglu_tanh:...   of rows of gate and factor, twice as long
+//   copy:...   of rows from DRAM to DRAM, as the lookup of an embedding
 //   rope:ROWSxCOLUMNSxHEAD   rotary embedding of rows of heads of HEAD elements
 // Rows and columns are those of the result.
 #pragma once
@@ -35,7 +36,7 @@ enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
 
 struct RowOperation {
   std::string name;
-  hal::Opcode opcode = hal::Opcode::kSoftmax;  // kSoftmax, kNorm, kActivate, kRotate, or one element by element
+  hal::Opcode opcode = hal::Opcode::kSoftmax;  // kSoftmax, kNorm, kActivate, kRotate, kCopy, or one element by element
   std::uint32_t rows = 0, columns = 0;
   std::uint32_t head = 1;                             // kRotate: elements of a head
   Norm norm = Norm::kLayerNorm;                       // kNorm
@@ -51,6 +52,7 @@ RowOperation softmax_rows(std::uint32_t rows, std::uint32_t columns);
 RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns, bool has_residual = false);
 RowOperation elementwise_rows(hal::Opcode opcode, std::uint32_t rows, std::uint32_t columns);
 RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_t rows, std::uint32_t columns);
+RowOperation copy_rows(std::uint32_t rows, std::uint32_t columns);
 RowOperation rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head);
 
 // None if the text is no operation. Throws ConfigError.

@@ -75,13 +75,14 @@ Lengths all_lengths(const Batch& batch) {
 }
 
 // First use of a page.
-struct Use {
+struct PageUse {
   std::size_t request = 0, place = 0;
 };
 
 // Requests with a common prefix may share its pages: full pages of cached tokens at the same index of each table. No
 // request writes shared pages.
-void check_shared(const Attention& n, const CsvLine& line, std::uint32_t page, const Use& first, const Use& again) {
+void check_shared(const Attention& n, const CsvLine& line, std::uint32_t page, const PageUse& first,
+                  const PageUse& again) {
   const auto refuse = [&](const std::string& why) {
     fail(line.origin, fmt::format("block_table: page {} is there twice, {}", page, why));
   };
@@ -90,7 +91,7 @@ void check_shared(const Attention& n, const CsvLine& line, std::uint32_t page, c
     refuse(fmt::format("at place {} of request {} and at place {} of request {}; allowed is the same place of both",
                        first.place + 1, first.request + 1, again.place + 1, again.request + 1));
   }
-  for (const Use& use : {first, again}) {
+  for (const PageUse& use : {first, again}) {
     const std::uint32_t cached = n.requests[use.request].cached_tokens;
     if ((use.place + 1) * std::uint64_t{n.page} <= cached) continue;
     refuse(
@@ -106,7 +107,7 @@ void check_shared(const Attention& n, const CsvLine& line, std::uint32_t page, c
 }
 
 void read_tables(Attention& n, const Batch& batch) {
-  std::vector<std::optional<Use>> uses(n.pages());
+  std::vector<std::optional<PageUse>> uses(n.pages());
   for (std::size_t i = 0; i < n.requests.size(); ++i) {
     const CsvLine& line = batch.lines[i + 1];
     if (n.page == 0) fail(line.origin, "a block_table needs a cache of pages: a key such as page=16 of the layer");
@@ -120,7 +121,7 @@ void read_tables(Attention& n, const Batch& batch) {
           fail(line.origin, fmt::format("block_table: page {} is out of range; the cache has {} pages, from 0 on", page,
                                         uses.size()));
         }
-        const Use use{i, r.pages.size()};
+        const PageUse use{i, r.pages.size()};
         if (uses[page]) check_shared(n, line, page, *uses[page], use);
         if (!uses[page]) uses[page] = use;
         r.pages.push_back(page);

@@ -1,46 +1,22 @@
 // Workload of a machine: attention (attention.h), a matrix product or an operation on rows (operations.h), with the
-// model around it if known. scope=layer and scope=model run the operations of a layer in sequence.
+// model around it (model.h) if known. scope=layer and scope=model run operations in sequence (layers.h).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "platform/workload/attention.h"
+#include "platform/workload/model.h"
 #include "platform/workload/operations.h"
 
 namespace attnvp::workload {
 
-struct Workload;
-
 // Part of a model that is run: attention, all operations of one layer, or those of all layers.
 enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
-
-// Position of norms: before an operation, behind the residual sum, or before and behind an operation.
-enum class NormPlace : std::uint8_t { kPre, kPost, kBoth };
-
-// Structure of a transformer model and its layer as a sequence of operations: norms, projections, rotary embedding,
-// attention, feed-forward network with activation, residual sums.
-struct Model {
-  std::uint32_t layers = 1;           // identical layers
-  std::uint32_t hidden = 0, ffn = 0;  // of the hidden state and the feed-forward network; 0: unknown
-  bool gated = false;                 // two up projections, one of which is the gate
-  Norm norm = Norm::kLayerNorm;
-  NormPlace norm_place = NormPlace::kPre;
-  hal::Activation activation = hal::Activation::kGelu;  // of the feed-forward network
-  bool rotary = false;                                  // rotary embedding of Q and K
-  bool qk_norm = false;                                 // norms of the heads of Q and K
-  bool linear = false;                                  // matrix products and attention only
-};
-
-struct LayerOperation;
-
-std::uint64_t tokens_of(const Workload& workload);  // new tokens of all batches or requests
-
-// Operations of one layer for all tokens of the batch. Throws ConfigError if the model's width is unknown.
-std::vector<LayerOperation> operations_of(const Workload& workload);
 
 // Extents as in reports: batch x heads products of seq_q x emb and emb x seq_kv elements. A matrix product has rows,
 // columns and depth; a row operation has rows and columns.
@@ -48,10 +24,15 @@ struct Extents {
   std::uint32_t batch = 1, heads = 1, seq_q = 0, seq_kv = 0, emb = 1;
 };
 
+struct OperationGraph;
+
 struct Workload {
   std::variant<Attention, Gemm, RowOperation> operation;
   Model model;  // model around attention
   Scope scope = Scope::kAttention;
+  // Operations of a graph file (graph.h) in place of a layer's; scope is then kLayer, and `operation` is the graph's
+  // first attention, or its first operation.
+  std::shared_ptr<const OperationGraph> graph;
 
   Workload() = default;
   Workload(Attention a) : operation(std::move(a)) {}     // NOLINT(google-explicit-constructor)
@@ -80,17 +61,12 @@ struct Workload {
   std::string identity() const;
 };
 
-// One operation of a layer.
-struct LayerOperation {
-  std::string name;  // "attention norm", "qkv", "attention", "out", "attention sum", "up", "activation", "down", ...
-  Workload workload;
-};
-
 // Loads a workload from a text of `--net`. Throws ConfigError.
 // - a name under configs/networks, a path, or "hf:" and the path of a Hugging Face configuration, optionally with
 //   overriding keys ("llama3.1-8b,phase=decode,batch=32,cache=4096"); default name: the file name
 // - an inline shape "H=12,N=512,E=64" (also B, NQ and NKV; NQ and NKV override N), named by its text
 // - an operation ("gemm:512x2304x768")
+// - the path of a graph file (graph.h)
 Workload load(const std::string& text);
 
 // Attention for a batch of requests from a CSV file with columns new_tokens, cached_tokens and, for paged caches,

@@ -1,6 +1,6 @@
-"""The commands. Keywords are the command line's options (`--trace-from` is `trace_from`), and what is not given is as it
-is there; `attnvp COMMAND --help` has all of them. Every command raises Error where the command line would not end with
-status 0, and KeyboardInterrupt on Ctrl-C, when its process has ended."""
+"""The commands. Keywords are the command line's options (`--trace-from` is `trace_from`) with its defaults;
+`attnvp COMMAND --help` lists them. A command raises Error if its exit status is not 0, and KeyboardInterrupt on Ctrl-C,
+after its process has ended."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _checked(answer: Answer, result: Any = None) -> Answer:
 
 
 def _document(answer: Answer, make: Callable[[Any], Any]) -> Any:
-    """What a command wrote with --json -."""
+    """JSON that a command wrote with --json -."""
     result = make(json.loads(answer.stdout)) if answer.stdout else None
     _checked(answer, result)
     return result
@@ -129,10 +129,10 @@ def search(hw: Optional[PathLike] = None, net: Optional[Net] = None, dataflow: O
 
 def sweep(sweep: PathLike, db: Optional[PathLike] = None, *, jobs: Optional[int] = None, progress: Progress = None,
           **options: Any) -> Sweep:
-    """Runs what a sweep's database lacks, by `jobs` processes (default: one for each processor).
+    """Runs the jobs that a sweep's database lacks, in `jobs` processes (default: one per processor).
 
-    sweep: a name under configs/sweeps, or a path. db: the database (default: as the command line has it). After Ctrl-C
-    the same call goes on from there. Jobs that failed are told of by a warning; `failed` of the sweep has them."""
+    sweep: a name under configs/sweeps, or a path. db: the database (default: that of the command line). After Ctrl-C
+    the same call resumes the sweep. A warning reports failed jobs; `failed` of the sweep lists them."""
     answer = _execute(["sweep", os.fspath(sweep), *words_of(dict(db=db, jobs=jobs, **options))], progress=progress)
     said = dict(line.split(None, 1) for line in answer.stdout.splitlines() if " " in line)
     path = os.fspath(db) if db is not None else said.get("database", "")
@@ -146,10 +146,10 @@ def sweep(sweep: PathLike, db: Optional[PathLike] = None, *, jobs: Optional[int]
 
 def pareto(db: Union[PathLike, Sweep], x: Optional[str] = None, y: Optional[str] = None, z: Optional[str] = None, *,
            where: Optional[str] = None, **options: Any) -> Front:
-    """The jobs of a sweep that no other job beats in everything.
+    """The Pareto front of a sweep: jobs that no other job dominates.
 
     x, y, z: columns or expressions that are to be least, "max:..." most (default: cycles and energy_pj.total).
-    where: only jobs for which it holds, such as "cores == 2"."""
+    where: condition on the jobs, such as "cores == 2"."""
     path = db.db if isinstance(db, Sweep) else os.fspath(db)
     with temporary() as folder:
         csv = Path(folder) / "front.csv"
@@ -161,8 +161,8 @@ def pareto(db: Union[PathLike, Sweep], x: Optional[str] = None, y: Optional[str]
 
 
 def describe(what: PathLike, *, set: Optional[Settings] = None, **options: Any) -> Description:
-    """A machine, a layer, a dataflow, an energy table, a firmware program, or "keys", as text; `area=True`: what a
-    machine takes of a chip, in square millimetres."""
+    """A machine, a layer, a dataflow, an energy table, a firmware program, or "keys", as text; `area=True`: the area of
+    a machine in square millimetres."""
     answer = _execute(["describe", os.fspath(what), *words_of(dict(set=set, **options))])
     return Description(_checked(answer).stdout)
 
@@ -170,8 +170,8 @@ def describe(what: PathLike, *, set: Optional[Settings] = None, **options: Any) 
 def validate(set_name: Optional[str] = None, *, data: Optional[PathLike] = None, hw: Optional[PathLike] = None,
              net: Optional[Net] = None, set: Optional[Settings] = None, progress: Progress = None,
              **options: Any) -> Validation:
-    """Measurements by others beside predictions: a set under configs/validation, or `data`, a CSV file known by its
-    columns."""
+    """Predictions compared with published measurements: a set under configs/validation, or `data`, a CSV file that is
+    identified by its columns."""
     words: List[str] = ["validate", *([set_name] if set_name else [])]
     given = dict(data=data, hw=hw, net=net, set=set, **options)
     return _document(_execute([*words, *words_of(given), "--json", "-"], progress=progress), Validation)

@@ -4,11 +4,11 @@ from typing import Any
 
 
 class Error(Exception):
-    """A command did not end well; its text is the program's own sentence: what, where, which value, what is allowed.
+    """Failure of a command; its text is the program's message: what is wrong, where, the value, and what is allowed.
 
     status: 1 where the simulated machine, its firmware or the golden check failed, 2 for wrong usage, configuration or
         output; the command line's exit status.
-    result: what there is nevertheless, such as the report of a run that failed the golden check; else None."""
+    result: partial result, such as the report of a run that failed the golden check; otherwise None."""
 
     def __init__(self, sentence: str, status: int = 1, result: Any = None) -> None:
         super().__init__(sentence)

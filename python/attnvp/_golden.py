@@ -1,5 +1,5 @@
-"""The golden reference for arrays of this process, in place: by an extension module that is built where Python's headers
-and pybind11 are."""
+"""The golden reference for arrays of this process, without copies, by an extension module. Its build needs Python's
+headers and pybind11."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _native() -> Any:
 def _half(name: str, array: Any) -> "numpy.ndarray":
     import numpy
 
-    data = numpy.asarray(numbers(array, name), dtype=numpy.float16, order="C")  # itself where it is that already
+    data = numpy.asarray(numbers(array, name), dtype=numpy.float16, order="C")  # no copy if it already has this form
     if data.ndim not in (3, 4) or 0 in data.shape:
         raise Error(f"{name}: found shape {list(data.shape)}; allowed is [B, H, N, E] or [H, N, E]", 2)
     return data if data.ndim == 4 else data[None]
@@ -51,7 +51,7 @@ def _counted(name: str, value: Any) -> int:
 
 
 def _number(value: Any) -> Optional[float]:
-    """Finite; None where it is no such number."""
+    """The number if it is finite, otherwise None."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -64,7 +64,7 @@ def _factors(scale: Any, soft_cap: Any) -> Tuple[float, float]:
 
 
 def _factor(name: str, value: Any, least: float, most: float, none: Optional[float] = None) -> float:
-    """A number as the key of a layer has it; `none` stands for nothing."""
+    """A number as in the key of a layer; `none` stands for its absence."""
     number = _number(value)
     if number is None or not (number == none or least <= number <= most):
         or_none = "" if none is None else f" or {none:g}"
@@ -94,7 +94,7 @@ def _prepared(q: Any, k: Any, v: Any, causal: bool, history: Any, counts: dict) 
 
 def reference(q: Any, k: Any, v: Any, *, scale: float = 1.0, causal: bool = False, window: int = 0, sinks: int = 0,
               prefix: int = 0, history: Any = None, soft_cap: float = 0.0) -> "numpy.ndarray":
-    """softmax(scale Q K^T) V in double precision, over the keys that the mask leaves: what runs are held to.
+    """softmax(scale Q K^T) V in double precision over the visible keys: the reference of every run.
 
     q: [B, H, N, E] or [H, N, E]; k: [B, HKV, keys, E]; v: [B, HKV, keys, EV]. float16 arrays in C order are read where they
         are; others are rounded to that first.
@@ -111,7 +111,7 @@ def reference(q: Any, k: Any, v: Any, *, scale: float = 1.0, causal: bool = Fals
 
 def check(q: Any, k: Any, v: Any, output: Any, *, scale: float = 1.0, causal: bool = False, window: int = 0,
           sinks: int = 0, prefix: int = 0, history: Any = None, soft_cap: float = 0.0) -> Any:
-    """Holds `output`, [B, H, N, EV], to the reference as a run's golden check does: within a tolerance that is derived
+    """Compares `output`, [B, H, N, EV], with the reference as a run's golden check does: within a tolerance that is derived
     for every element from the data. Other arguments as of `reference`.
 
     An element that is not finite fails where double precision has a number. `rows_of_score_overflow` and

@@ -1,4 +1,4 @@
-"""Tables for notebooks. Colours are the notebook's own, so that they fit its theme."""
+"""Tables for notebooks, in the colours of the notebook's theme."""
 
 from __future__ import annotations
 

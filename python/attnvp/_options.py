@@ -1,4 +1,4 @@
-"""Keywords become the command line's options: `trace_from=0` is `--trace-from 0`, True a flag, None nothing."""
+"""Options of the command line from keywords: `trace_from=0` is `--trace-from 0`, True a flag, None no option."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Iterable, List, Mapping
 from ._error import Error
 
 _SHORT = {"x", "y", "z"}  # pareto's -x; --q, --k and --v are long ones
-_ELSEWHERE = {  # options whose output is no result
+_ELSEWHERE = {  # options whose output is not a result
     "help": "attnvp.command(COMMAND, '--help') is the help's text",
     "help_all": "attnvp.command('--help-all') is the help's text",
     "version": "attnvp.__version__ is the version",
     "json": "the result's to_dict() is the JSON",
 }
-_REPEATED = {"set"}       # one option a pair; elsewhere pairs are joined: --tiling nq=64,nkv=128
+_REPEATED = {"set"}       # one option per pair; other options join pairs: --tiling nq=64,nkv=128
 
 
 def _one(value: Any) -> str:
@@ -35,7 +35,7 @@ def _words(option: str, texts: Iterable[str]) -> List[str]:
 
 
 def words_of(options: Mapping[str, Any]) -> List[str]:
-    """The words of a command line for keywords, in their order."""
+    """Arguments of a command line for keywords, in their order."""
     words: List[str] = []
     for name, value in options.items():
         if name in _ELSEWHERE:

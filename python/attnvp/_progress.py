@@ -1,4 +1,4 @@
-"""How far a command is: a bar of tqdm's where that is installed, else one line that is written anew."""
+"""Progress of a command: a bar of tqdm if it is installed, otherwise one line that is rewritten."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Optional
 
 
 def wanted() -> bool:
-    """Whether somebody watches: a terminal, or a notebook."""
+    """Whether output is interactive: a terminal or a notebook."""
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 
 class Bar:
-    """Called with how much is done and of how much; nothing is shown before the first call."""
+    """Called with the completed and the total amount; nothing is shown before the first call."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -27,7 +27,7 @@ class Bar:
             self._line = max(self._line, len(text))
             print(f"\r{text}", end="", file=sys.stderr, flush=True)
             return
-        if self._bar is None:  # what was done before took no time
+        if self._bar is None:  # earlier work does not count for the rate
             self._bar = make(total=total or None, initial=done, desc=self._what, leave=False)
         self._bar.total = total or None
         self._bar.update(done - self._bar.n)
@@ -42,7 +42,7 @@ class Bar:
 def _tqdm() -> Optional[Any]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a notebook without widgets, where it is a line of text
+            warnings.simplefilter("ignore")  # tqdm warns in notebooks without widgets
             from tqdm.auto import tqdm
     except ImportError:
         return None

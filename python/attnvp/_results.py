@@ -1,5 +1,5 @@
-"""What commands answer: the command line's JSON with attributes. A class names the keys that scripts may rely on, with
-their types; every other key of the JSON is there, too, as an attribute and as ["key"]."""
+"""Results of commands: the command line's JSON with attributes. A class names the stable keys with their types. All keys
+of the JSON are available as attributes and as ["key"]."""
 
 from __future__ import annotations
 
@@ -57,13 +57,12 @@ class Record(Mapping[str, Any]):
         return f"{type(self).__name__}({dict(self._data)!r})"
 
     def to_dict(self) -> Dict[str, Any]:
-        """The JSON, without `simulation`, which is all that may differ between two equal runs."""
+        """The JSON without `simulation`, the only part that may differ between equal runs."""
         return {key: copy.deepcopy(value) for key, value in self._data.items() if key != "simulation"}
 
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> Dict[str, Any]:
-    """One row of a table: {"golden": {"passed": True}} is the column "golden.passed". What each module counted is left
-    out."""
+    """One row of a table: {"golden": {"passed": True}} is the column "golden.passed". Counters of modules are omitted."""
     row: Dict[str, Any] = {}
     for key, value in data.items():
         if isinstance(value, Mapping) and key not in ("counters", "time", "simulation"):
@@ -92,14 +91,14 @@ class Network(Record):
 
 class Golden(Record):
     checked: bool
-    passed: Optional[bool]  # None where it was not checked
+    passed: Optional[bool]  # None: not checked
     max_abs_error: float
     max_ulp_error: int  # units in the last place of float16
-    # A run that failed has `failure` as well, a sentence.
+    # A failed run also has `failure`, a sentence.
 
 
 class Utilization(Record):
-    """Busy cycles of all, 0 to 1, mean over instances."""
+    """Busy cycles as a fraction of the run's cycles, mean over instances."""
 
     mac: float
     vec: float
@@ -108,7 +107,7 @@ class Utilization(Record):
 
 
 class Memory(Record):
-    """All instances together; `peak_bytes`, where there is one, of one instance."""
+    """Sums over all instances; `peak_bytes`, if present, is the maximum of one instance."""
 
     read_bytes: int
     write_bytes: int
@@ -120,7 +119,7 @@ class Overwrites(Record):
 
 
 class Bound(Record):
-    """What is needed for the most cycles, whatever the others do."""
+    """The binding resource: the one with the greatest demand in cycles."""
 
     resource: str
     cycles: float
@@ -132,7 +131,7 @@ class Result(Record):
 
     schema: int
     version: str
-    command: str  # runs it again
+    command: str  # repeats it
     hardware: str
     machine_hash: str
     overrides: Record
@@ -152,7 +151,7 @@ class Result(Record):
     power_w: Record
     area_mm2: Record
     bound: Bound
-    time: Record  # cycles of every engine by what they went into
+    time: Record  # cycles of every engine by reason
     counters: Record  # of every module
     simulation: Record  # of the simulator: wall_seconds, events
 
@@ -160,7 +159,7 @@ class Result(Record):
 
     @property
     def output(self) -> "numpy.ndarray":
-        """O, float16 of shape [batch, heads, seq_q, emb]; of a run with `out=True` or with arrays as inputs."""
+        """O, float16 of shape [batch, heads, seq_q, emb]; for runs with `out=True` or with arrays as inputs."""
         if self._output is None:
             raise Error("this run kept no output; out=True does, with data='full'", 2)
         return self._output
@@ -179,13 +178,24 @@ class Operation(Record):
     operation: str  # "qkv", "attention", ...
     run: Result  # on a machine of its own
 
+    @property
+    def group(self) -> Optional[str]:
+        """The layers that have it, with scope=model."""
+        return self._data.get("group")
+
+    @property
+    def count(self) -> int:
+        """How often a layer has it."""
+        return self._data.get("count", 1)
+
 
 class LayerResult(Record):
-    """All operations of a layer, one after the other: `net` with scope=layer or scope=model. Sums are of one layer."""
+    """All operations of a layer, one after the other: `net` with scope=layer or scope=model. Sums are of one layer,
+    those of `model` of all layers."""
 
     schema: int
     version: str
-    command: str  # runs it again
+    command: str  # repeats it
     hardware: str
     machine_hash: str
     overrides: Record
@@ -205,12 +215,17 @@ class LayerResult(Record):
     golden: Record  # checked, passed
 
     @property
+    def model(self) -> Optional[Record]:
+        """Sums of all layers and `layer_groups`, with scope=model."""
+        return Record(self._data["model"]) if "model" in self._data else None
+
+    @property
     def operations(self) -> List[Operation]:
-        """In their order."""
+        """Operations in their order."""
         return [Operation(entry) for entry in self._data["operations"]]
 
     def frame(self) -> "pandas.DataFrame":
-        """A row an operation; columns: operation, and those of a comparison."""
+        """One row per operation; columns: operation, and those of a comparison."""
         return frame([{"operation": entry.operation, **flat(entry.run)} for entry in self.operations])
 
     def __repr__(self) -> str:
@@ -222,7 +237,7 @@ class LayerResult(Record):
 
 
 class SideBySide(Record):
-    """Jobs at a time on clusters of one machine: `run` with `clusters` or `beside`."""
+    """Concurrent jobs on clusters of one machine: `run` with `clusters` or `beside`."""
 
     hardware: str
     together: Record  # cycles, seconds, energy_pj, ... of the machine
@@ -232,7 +247,7 @@ class SideBySide(Record):
         return [Record(job) for job in self._data["jobs"]]
 
     def frame(self) -> "pandas.DataFrame":
-        """A row a job."""
+        """One row per job."""
         return frame([flat(job) for job in self.jobs])
 
     def __repr__(self) -> str:
@@ -243,7 +258,7 @@ class SideBySide(Record):
 
 
 def result_of(document: Mapping[str, Any]) -> "Union[Result, LayerResult, SideBySide]":
-    """What `run` answers with --json."""
+    """Result of `run` from its JSON."""
     kind = LayerResult if "operations" in document else SideBySide if "together" in document else Result
     return kind(document)
 
@@ -252,11 +267,11 @@ class Comparison(Sequence[Result]):
     """Runs of several dataflows, quickest first."""
 
     def __init__(self, runs: Sequence[Mapping[str, Any]], left_out: str = "") -> None:
-        self.left_out = left_out  # why other dataflows are not here
+        self.left_out = left_out  # reasons why other dataflows are absent
         self._runs = [Result(run) for run in runs]
 
     def __getitem__(self, place: Any) -> Any:
-        """By place, or by the dataflow's name."""
+        """By position or by the dataflow's name."""
         if not isinstance(place, str):
             return self._runs[place]
         for run in self._runs:
@@ -269,14 +284,14 @@ class Comparison(Sequence[Result]):
 
     @property
     def best(self) -> Result:
-        """The one of fewest cycles."""
+        """The run with the fewest cycles."""
         return self._runs[0]
 
     def to_dict(self) -> List[Dict[str, Any]]:
         return [run.to_dict() for run in self._runs]
 
     def frame(self) -> "pandas.DataFrame":
-        """A row a run; columns as in sweeps: cycles, energy_pj.total, utilization.mac, ..."""
+        """One row per run; columns as in sweeps: cycles, energy_pj.total, utilization.mac, ..."""
         return frame([flat(run) for run in self._runs])
 
     def __repr__(self) -> str:
@@ -287,7 +302,7 @@ class Comparison(Sequence[Result]):
 
 
 class SearchResult(Record):
-    """The best tiling that was found; `run(tiling=found.tiling)` takes it."""
+    """The best tiling found; `run(tiling=found.tiling)` uses it."""
 
     network: str
     dataflow: str
@@ -307,7 +322,7 @@ class SearchResult(Record):
 
 
 class Validation(Record):
-    """Measurements beside predictions. Errors are fractions of the measured value."""
+    """Predictions compared with measurements. Errors are fractions of the measured value."""
 
     set: str
     hardware: str
@@ -324,7 +339,7 @@ class Validation(Record):
 
 
 class Description(str):
-    """A text that notebooks show as it is."""
+    """A text that notebooks show unchanged."""
 
     def _repr_html_(self) -> str:
         return _html.text(self)

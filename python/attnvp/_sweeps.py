@@ -1,4 +1,4 @@
-"""Sweeps and what is read out of their databases."""
+"""Sweeps, and rows of their databases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Table(Sequence[Dict[str, Any]]):
 
 
 class Front(Table):
-    """The jobs that no other job beats in everything; `goals` are what was to be least."""
+    """The jobs that no other job dominates; `goals` are the minimised values."""
 
 
 class Sweep:
@@ -50,7 +50,7 @@ class Sweep:
 
     def __init__(self, db: str, summary: str = "") -> None:
         self.db = db
-        self.summary = summary  # what the command said
+        self.summary = summary  # output of the command
 
     def rows(self, where: str = "1") -> List[Dict[str, Any]]:
         """Jobs as dictionaries, in the order of their keys. `where` is a condition in SQL; names with dots in double
@@ -66,14 +66,14 @@ class Sweep:
 
     @property
     def failed(self) -> List[Dict[str, Any]]:
-        """Jobs that did not end well; each says why in "error"."""
+        """Failed jobs; "error" gives the reason."""
         return self.rows("status <> 'done'")
 
     def __len__(self) -> int:
         return len(self.rows())
 
     def frame(self, where: str = "status = 'done'") -> "pandas.DataFrame":
-        """A row a job; needs pandas."""
+        """One row per job; needs pandas."""
         return frame(self.rows(where))
 
     def __repr__(self) -> str:

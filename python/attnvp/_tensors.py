@@ -1,5 +1,5 @@
-"""NumPy arrays to the worker's process and back. They cross once: an input is written from the array's own bytes into
-memory that both share, and the output is mapped as the process wrote it."""
+"""Transfer of NumPy arrays to the worker's process and back, with one copy: an input is written from the array's bytes
+into shared memory, and the output is mapped as the process wrote it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _share(data: Any, name: str) -> int:
     import numpy
 
     if data.dtype not in (numpy.float16, numpy.float32):
-        data = data.astype(numpy.float32)  # what the program rounds from
+        data = data.astype(numpy.float32)  # the program rounds from float32
     file = os.memfd_create(name)
     with open(file, "wb", closefd=False) as out:
         numpy.lib.format.write_array(out, numpy.asarray(data, order="C"), allow_pickle=False)
@@ -45,12 +45,12 @@ def _share(data: Any, name: str) -> int:
 def _whole(path: str) -> Optional[int]:
     try:
         return int(Path(path).read_text())
-    except (OSError, ValueError):  # "max" is no limit
+    except (OSError, ValueError):  # "max": no limit
         return None
 
 
 def _available() -> int:
-    """Bytes that this host and its container leave."""
+    """Free bytes of this host and its container."""
     left = 1 << 62
     with open("/proc/meminfo", encoding="ascii") as lines:
         for line in lines:
@@ -65,7 +65,7 @@ _UNITS = {"B": 1, "kB": 1000, **{f"{letter}B": 1000**(i + 1) for i, letter in en
 
 
 def _limit(given: Any) -> Optional[int]:
-    """Bytes of the option --memory-limit; None: the program says what is wrong with it."""
+    """Bytes of the option --memory-limit; None: invalid, and the program reports the error."""
     if given is None:
         return _available() // 10 * 9
     found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]+)\s*", str(given))
@@ -107,7 +107,7 @@ class Tensors:
     def __exit__(self, *_: Any) -> None:
         for file in self.files:
             os.close(file)
-        self._stack.close()  # a mapped file stays as long as its array
+        self._stack.close()  # a mapped file exists as long as its array
 
     def output(self) -> Any:
         if self._out is None or not self._out.exists():

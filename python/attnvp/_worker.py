@@ -1,7 +1,7 @@
-"""The warm worker: the program `attnvp worker`, which forks a process for every command line that it is sent.
+"""The worker: the program `attnvp worker`, which forks a process for every command line that it receives.
 
 SystemC elaborates one machine a process, so every run has a process of its own. The worker is started once and has
-nothing to load for the next run; requests of several threads are served side by side."""
+nothing to load for the next run; requests of several threads are served concurrently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Callable, Optional, Sequence, Tuple
 from ._error import Error
 
 Progress = Callable[[int, int], None]
-FIRST_INPUT = 3  # files 0, 1 and 2 of a process have their names
+FIRST_INPUT = 3  # 0, 1 and 2 are the standard streams
 
 _lock = threading.Lock()
 _worker: Optional["_Worker"] = None
@@ -34,13 +34,13 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """What went wrong, in the program's words."""
+        """The program's error message."""
         lines = [line.removeprefix("attnvp: ") for line in self.stderr.splitlines()]
         return "\n".join(lines) or f"attnvp ended with status {self.status}"
 
 
 def program() -> str:
-    """The path of the program `attnvp`: ATTNVP_PROGRAM, else of the wheel, of the source tree's build, or on PATH."""
+    """The path of the program `attnvp`: ATTNVP_PROGRAM, or in the wheel, in the source tree's build, or on PATH."""
     chosen = os.environ.get("ATTNVP_PROGRAM")
     package = Path(__file__).resolve().parent
     for path in [chosen] if chosen else [package / "bin/attnvp", package.parents[1] / "build/release/cli/attnvp"]:
@@ -61,13 +61,13 @@ class _Worker:
         with theirs:
             self._process = subprocess.Popen(
                 [self._path, "worker"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                start_new_session=True)  # so that Ctrl-C is for us to pass on
+                start_new_session=True)  # Ctrl-C is handled here and passed on
 
     def send(self, request: bytes, files: Sequence[int]) -> None:
         socket.send_fds(self._socket, [request], files)
 
     def end(self) -> None:
-        self._socket.close()  # which ends what still runs
+        self._socket.close()  # ends running processes
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -86,7 +86,7 @@ def _send(request: bytes, files: Sequence[int]) -> None:
         if _worker is not None:
             try:
                 return _worker.send(request, files)
-            except ConnectionError:  # somebody ended it
+            except ConnectionError:  # the worker has ended
                 _worker.end()
                 _worker = None
         _worker = _Worker()
@@ -94,8 +94,8 @@ def _send(request: bytes, files: Sequence[int]) -> None:
 
 
 def _wait(reply: int, progress: Optional[Progress]) -> Tuple[str, bool]:
-    """Reads the answer; returns its last line, and whether a process was begun. KeyboardInterrupt ends the process and
-    waits for that."""
+    """Reads the answer; returns its last line, and whether a process was started. KeyboardInterrupt ends the process and
+    waits for its end."""
     text, last, pid, interrupts = b"", "", 0, 0
     while True:
         try:
@@ -116,7 +116,7 @@ def _wait(reply: int, progress: Optional[Progress]) -> Tuple[str, bool]:
                     last = line
             if last:
                 break
-        except BaseException:  # a KeyboardInterrupt, or what `progress` raises
+        except BaseException:  # KeyboardInterrupt, or an exception of `progress`
             interrupts += 1
             if pid:
                 os.killpg(pid, signal.SIGINT if interrupts == 1 else signal.SIGKILL)
@@ -129,15 +129,15 @@ def _wait(reply: int, progress: Optional[Progress]) -> Tuple[str, bool]:
 
 
 def execute(arguments: Sequence[str], inputs: Sequence[int] = (), progress: Optional[Progress] = None) -> Answer:
-    """Runs `attnvp ARGUMENTS` here and now: in this folder, with this environment. Files of `inputs` are /dev/fd/3, 4,
-    ... to it. Raises Error only when there is no worker; else the status says how it went."""
+    """Runs `attnvp ARGUMENTS` in this folder with this environment. Files of `inputs` are its /dev/fd/3, 4, ... Raises
+    Error only if there is no worker; otherwise the status gives the result."""
     fields = [os.getcwd(), *(f"{name}={value}" for name, value in os.environ.items()), "", *arguments]
     request = b"".join(_field(field) for field in fields)
     out, err = os.memfd_create("stdout"), os.memfd_create("stderr")
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
         last, begun = _ask(request, [nothing, out, err, *inputs], progress)
-        if not last and not begun:  # the worker was ended before it took the request
+        if not last and not begun:  # the worker ended before it received the request
             last, begun = _ask(request, [nothing, out, err, *inputs], progress)
         if not last:
             raise Error("the worker was ended while it ran this; the next call starts another one", 1)
@@ -151,13 +151,13 @@ def execute(arguments: Sequence[str], inputs: Sequence[int] = (), progress: Opti
 
 
 def _ask(request: bytes, files: Sequence[int], progress: Optional[Progress]) -> Tuple[str, bool]:
-    """The answer's last line, empty where the worker ended first, and whether a process was begun."""
+    """The answer's last line, empty if the worker ended first, and whether a process was started."""
     ours, theirs = os.pipe()
     try:
         try:
             _send(request, [*files, theirs])
         except OSError as problem:
-            raise Error(f"the worker cannot be asked: {problem.strerror}", 2) from None
+            raise Error(f"the request to the worker failed: {problem.strerror}", 2) from None
         finally:
             os.close(theirs)
         return _wait(ours, progress)
@@ -166,11 +166,11 @@ def _ask(request: bytes, files: Sequence[int], progress: Optional[Progress]) -> 
 
 
 def _field(text: str) -> bytes:
-    """One of a request's."""
+    """One field of a request."""
     try:
         field = os.fsencode(text)
     except UnicodeEncodeError:
-        raise Error(f"an argument is no text: found {ascii(text)}, which has a lone surrogate", 2) from None
+        raise Error(f"an argument is not valid text: found {ascii(text)}, which has a lone surrogate", 2) from None
     if b"\0" in field:
         raise Error("an argument has a zero character", 2)
     return field + b"\0"

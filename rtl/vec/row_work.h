@@ -47,7 +47,7 @@ struct RowWork {
 };
 
 // Rows in L1 at a distance of `stride` bytes; nullptr: no data, zeros are fed.
-struct Rows {
+struct StridedRows {
   const unsigned char* first = nullptr;
   std::uint64_t stride = 0;
   const unsigned char* at(std::uint64_t row) const { return first + row * stride; }
@@ -56,10 +56,10 @@ struct Rows {
 // Softmax, plain or online.
 struct VecRowWork : RowWork {
   std::uint8_t flags = 0;  // kOnline, kFirst, kScalar, kGiven
-  Rows in;
-  Rows max_in;                         // online: running maxima, one per row
-  std::vector<arith::Half> out;        // rows x columns; masked rows have their visible elements only
-  std::vector<RowMask::Columns> seen;  // masked: visible columns of each row
+  StridedRows in;
+  StridedRows max_in;                         // online: running maxima, one per row
+  std::vector<arith::Half> out;               // rows x columns; masked rows have their visible elements only
+  std::vector<RowMask::VisibleColumns> seen;  // masked: visible columns of each row
   // Elements of a row that are fed. A row without visible elements feeds one -inf, which does not change online
   // results.
   std::uint64_t fed(std::uint64_t row) const {
@@ -75,12 +75,12 @@ struct VecRowWork : RowWork {
 // x * a + z * b, or x / a, with one a and one b per row.
 struct LinearWork : RowWork {
   // Operand in L1, or a constant for all elements.
-  struct Operand {
-    Rows rows;
+  struct LinearOperand {
+    StridedRows rows;
     std::uint32_t otherwise = 0;  // FP32
   };
   bool divide = false;
-  Operand x, z, a, b;
+  LinearOperand x, z, a, b;
   std::shared_ptr<const VecRowWork> scales;  // source of a: the sums of this work
   std::uint64_t fed = 0;                     // rows that may be read so far
   std::vector<std::uint32_t> out;            // rows x columns

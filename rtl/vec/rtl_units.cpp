@@ -61,7 +61,7 @@ void RtlVecUnit::feed(std::shared_ptr<VecRowWork> work, std::uint64_t row) {
 }
 
 bool RtlVecUnit::withdraw(const VecRowWork& work) {
-  const auto of_work = [&work](const Request& request) { return request.work.get() == &work; };
+  const auto of_work = [&work](const VecRequest& request) { return request.work.get() == &work; };
   const auto first = std::remove_if(requests_.begin(), requests_.end(), of_work);
   const bool any = first != requests_.end();
   requests_.erase(first, requests_.end());
@@ -114,14 +114,14 @@ void RtlVecUnit::next_word() {
     std::copy_n(row + fed_elements_, count, word_.data());
     return;
   }
-  const RowMask::Columns& seen = work.seen[fed_.row];
+  const RowMask::VisibleColumns& seen = work.seen[fed_.row];
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t at = fed_elements_ + i;
     word_[i] = seen.count() == 0 ? static_cast<arith::Half>(arith::kHalfInfinity | arith::kHalfSign) : row[seen.at(at)];
   }
 }
 
-void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
+void RtlVecUnit::collect(const VecRtl::VecEdge& edge, std::uint64_t now) {
   if (edge.row_taken) {
     if (readings_.front().completes) {
       ++readings_.front().work->taken;
@@ -161,7 +161,7 @@ namespace {
 constexpr std::uint64_t kFloatBytes = sizeof(std::uint32_t);
 
 // Reads `count` numbers of the row from `element` on.
-void read(const LinearWork::Operand& operand, std::uint64_t row, std::uint64_t element, std::uint64_t count,
+void read(const LinearWork::LinearOperand& operand, std::uint64_t row, std::uint64_t element, std::uint64_t count,
           std::uint32_t* to) {
   if (operand.rows.first == nullptr) {
     std::fill_n(to, count, operand.otherwise);
@@ -170,7 +170,7 @@ void read(const LinearWork::Operand& operand, std::uint64_t row, std::uint64_t e
   }
 }
 
-std::uint32_t of_row(const LinearWork::Operand& operand, std::uint64_t row) {
+std::uint32_t of_row(const LinearWork::LinearOperand& operand, std::uint64_t row) {
   std::uint32_t value = 0;
   read(operand, row, 0, 1, &value);
   return value;
@@ -194,7 +194,7 @@ void RtlLinearUnit::feed(const std::shared_ptr<LinearWork>& work, std::uint64_t 
 
 bool RtlLinearUnit::withdraw(const LinearWork& work) {
   const auto first = std::remove_if(requests_.begin(), requests_.end(),
-                                    [&work](const Request& request) { return request.work.get() == &work; });
+                                    [&work](const LinearRequest& request) { return request.work.get() == &work; });
   if (first == requests_.end()) return false;
   first->work->fed = 0;
   requests_.erase(first, requests_.end());
@@ -250,7 +250,7 @@ void RtlLinearUnit::next_beat() {
   }
 }
 
-void RtlLinearUnit::collect(const LinearRtl::Edge& edge, std::uint64_t now) {
+void RtlLinearUnit::collect(const LinearRtl::LinearEdge& edge, std::uint64_t now) {
   if (edge.gives_beat) {
     --beats_inside_;
     LinearResult& result = results_.front();

@@ -61,7 +61,7 @@ class RtlVecUnit : public ClockedRtl {
   bool withdraw(const VecRowWork& work);
 
  private:
-  struct Request {
+  struct VecRequest {
     std::shared_ptr<VecRowWork> work;
     std::uint64_t row = 0;
     std::uint64_t cycle = 0;  // cycle of the request
@@ -73,14 +73,14 @@ class RtlVecUnit : public ClockedRtl {
   void begin_row(std::uint64_t now);
   void next_feed();
   void next_word();
-  void collect(const VecRtl::Edge& edge, std::uint64_t now);
+  void collect(const VecRtl::VecEdge& edge, std::uint64_t now);
 
   VecRtl& rtl_;
   VecCommand command_;
   std::vector<arith::Half> word_;
-  std::deque<Request> requests_;
+  std::deque<VecRequest> requests_;
   // Row being fed, and number of the feed.
-  Request fed_;
+  VecRequest fed_;
   bool feeding_ = false;
   std::vector<std::uint8_t> feeds_;
   std::size_t feed_ = 0;
@@ -111,7 +111,7 @@ class RtlLinearUnit : public ClockedRtl {
   bool withdraw(const LinearWork& work);
 
  private:
-  struct Request {
+  struct LinearRequest {
     std::shared_ptr<LinearWork> work;
     std::uint64_t cycle = 0;  // cycle of the request
   };
@@ -123,13 +123,13 @@ class RtlLinearUnit : public ClockedRtl {
   std::uint64_t beat_elements() const;
   bool has_beat(std::uint64_t now) const;
   void next_beat();
-  void collect(const LinearRtl::Edge& edge, std::uint64_t now);
+  void collect(const LinearRtl::LinearEdge& edge, std::uint64_t now);
 
   LinearRtl& rtl_;
   LinearCommand command_;
   std::vector<std::uint32_t> x_, z_, a_, b_;
   bool offered_ = false;  // the operands are a beat
-  std::deque<Request> requests_;
+  std::deque<LinearRequest> requests_;
   std::shared_ptr<LinearWork> fed_;
   bool feeding_ = false;
   std::uint64_t fed_elements_ = 0, beats_inside_ = 0;

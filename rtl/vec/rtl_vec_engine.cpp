@@ -27,10 +27,10 @@ std::string problem(const MachineConfig& machine) {
                      vec.lanes, vec.softmax_lane_cycles, fmt::join(VecRtl::widths(), ", "));
 }
 
-const bool kRegistered =
-    add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const ModuleContext& site) {
-               return std::make_unique<RtlVecEngine>(site.name, site);
-             }).with_problem(problem));
+const bool kRegistered = add_kind(
+    Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const ModuleContext& module_context) {
+      return std::make_unique<RtlVecEngine>(module_context.name, module_context);
+    }).with_problem(problem));
 
 Stream part_of(Stream stream, std::uint64_t parts) {
   for (Region& region : stream.region) region.traffic_bytes /= parts;
@@ -57,7 +57,7 @@ std::vector<Region> regions_of(const hal::Descriptor& d) {
   }
   const RowOp op = row_op_of(d);
   for (int i = 0; i < op.count; ++i) {
-    const RowOp::Part& part = op.parts[static_cast<std::size_t>(i)];
+    const RowOp::OperandPart& part = op.parts[static_cast<std::size_t>(i)];
     regions.push_back(part.region);
     regions.back().write = part.out;
   }
@@ -66,11 +66,11 @@ std::vector<Region> regions_of(const hal::Descriptor& d) {
 
 }  // namespace
 
-RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& site)
-    : VecEngine(name, site),
-      look_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::look>(this)),
-      unit_("rtl", site.context, width_of(site.machine.vec), look_),
-      linear_("linear", site.context, look_) {}
+RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : VecEngine(name, module_context),
+      check_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::check_conditions>(this)),
+      unit_("rtl", module_context.context, width_of(module_context.machine.vec), check_),
+      linear_("linear", module_context.context, check_) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
   if (hal::family_of(d.opcode) == hal::Family::kLayer) {
@@ -78,7 +78,7 @@ Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
             fmt::format("the RTL of VEC computes softmax and its steps; it has no {}", name_of(operation_of(d)))};
   }
   const hal::OperandInfo* const result = hal::operand_info(d, 1);
-  const bool has_type = result != nullptr && result->role == hal::Role::kWritten;
+  const bool has_type = result != nullptr && result->role == hal::OperandRole::kWritten;
   if (has_type && !hal::info_of(d.type[1]).in_rtl) {
     return {FaultCode::kBadType, d.operand[1].address,
             fmt::format("the RTL of VEC makes results of fp16 only; the {}'s type is {}", name_of(operation_of(d)),
@@ -94,7 +94,7 @@ void RtlVecEngine::reset() {
 }
 
 // Sets the earlier descriptors that write bytes which this one accesses, with or without an event between them.
-void RtlVecEngine::link(Work& work) const {
+void RtlVecEngine::link(DescriptorWork& work) const {
   work.rows()->sources.clear();
   for (const auto* queue : {&leaving_, &begun_}) {
     for (const auto& earlier : *queue) {
@@ -113,12 +113,12 @@ void RtlVecEngine::link(Work& work) const {
   if (work.linear && work.vec) work.vec->sources = work.linear->sources;
 }
 
-void RtlVecEngine::await(Phase phase, std::function<bool()> there, std::function<void()> then) {
+void RtlVecEngine::await(PipelinePhase phase, std::function<bool()> there, std::function<void()> then) {
   if (there()) return then();
   await_of(phase) = {std::move(there), std::move(then)};
 }
 
-void RtlVecEngine::look() {
+void RtlVecEngine::check_conditions() {
   if (ctx_.full_data) {
     for (const auto& work : leaving_) store(*work);
   }
@@ -131,7 +131,7 @@ void RtlVecEngine::look() {
   linear_.poke();
 }
 
-void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan) {
+void RtlVecEngine::begin(PipelinePhase phase, const hal::Descriptor& d, const Plan& plan) {
   if (d.opcode == Opcode::kNop) return ended(phase);
   switch (phase) {
     case kFill:
@@ -141,7 +141,7 @@ void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan
       row_ = 0;
       if (d.opcode == Opcode::kSoftmax && (d.flags & hal::kMasked) == 0) return next_row();
       // Durations of rows may differ: all rows are fed, and the slower of block and traffic determines the duration.
-      const Work& work = *begun_.front();
+      const DescriptorWork& work = *begun_.front();
       for (std::uint64_t row = 1; work.vec && row < work.vec->rows; ++row) unit_.feed(work.vec, row);
       if (work.linear) linear_.feed(work.linear, work.linear->rows);
       return cross(phase, plan.body);
@@ -160,19 +160,19 @@ void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan
 }
 
 // Feeds the first sub-tile, which is loaded, unless it was fed before.
-void RtlVecEngine::begin_feeding(Work& work) {
+void RtlVecEngine::begin_feeding(DescriptorWork& work) {
   if (work.vec && !std::exchange(work.vec_is_fed, true)) unit_.feed(work.vec, 0);
   if (work.linear && !std::exchange(work.linear_is_fed, true)) linear_.feed(work.linear, work.first_rows);
 }
 
-void RtlVecEngine::fill(Phase phase) {
+void RtlVecEngine::fill(PipelinePhase phase) {
   const Plan& plan = plan_of(phase);
   // L1 checks all regions before the block receives an element.
   for (const Stream* stream : {&plan.fill, &plan.body, &plan.drain}) {
     if (!check(*stream)) return;
   }
   const hal::Descriptor& d = descriptor_of(phase);
-  const std::shared_ptr<Work> work = work_of(d);
+  const std::shared_ptr<DescriptorWork> work = work_of(d);
   work->descriptor = d;
   work->regions = regions_of(d);
   if (phase == kRefill) {
@@ -197,18 +197,18 @@ void RtlVecEngine::fill(Phase phase) {
 
 // A row of a plain softmax: the next row is fed while it is loaded.
 void RtlVecEngine::next_row() {
-  const Work& work = *begun_.front();
+  const DescriptorWork& work = *begun_.front();
   if (row_ + 1 >= work.vec->rows || halt_requested()) return ended(kBody);
   unit_.feed(work.vec, row_ + 1);
   row_stream_ = part_of(plan_of(kBody).body, work.vec->rows - 1);
   cross(kBody, row_stream_);
 }
 
-void RtlVecEngine::crossed(Phase phase) {
+void RtlVecEngine::crossed(PipelinePhase phase) {
   const hal::Descriptor& d = descriptor_of(phase);
   if (d.opcode == Opcode::kNop || phase == kDrain) return ended(phase);
   if (phase == kFill || phase == kRefill) {
-    const Work& work = phase == kFill ? *begun_.back() : *begun_.front();
+    const DescriptorWork& work = phase == kFill ? *begun_.back() : *begun_.front();
     if (work.linear) return ended(phase);
     const RowWork& at = *work.vec;
     return await(
@@ -220,7 +220,7 @@ void RtlVecEngine::crossed(Phase phase) {
         phase, [&at, this] { return at.taken == at.rows || halt_requested(); },
         [this] {
           if (!halt_requested()) {
-            Work& work = *begun_.front();
+            DescriptorWork& work = *begun_.front();
             work.rows()->executed_at = ctx_.clock.now();
             for (RowWork* part : {static_cast<RowWork*>(work.vec.get()), static_cast<RowWork*>(work.linear.get())}) {
               if (part != nullptr) part->sources.clear();
@@ -228,7 +228,7 @@ void RtlVecEngine::crossed(Phase phase) {
             leaving_.push_back(begun_.front());
             begun_.pop_front();
             if (!begun_.empty()) begin_feeding(*begun_.front());
-            look_.notify_delta();  // later descriptors may start
+            check_.notify_delta();  // later descriptors may start
           }
           ended(kLast);
         });
@@ -244,7 +244,7 @@ void RtlVecEngine::crossed(Phase phase) {
 
 // Rows inside the block are completed; their results are ignored.
 void RtlVecEngine::abandon() {
-  const Work& work = *begun_.front();
+  const DescriptorWork& work = *begun_.front();
   if (work.linear && work.linear->fed > 0) linear_.feed(work.linear, work.linear->rows);
   begun_.pop_front();
 }
@@ -262,13 +262,13 @@ bool has(const hal::Descriptor& d, int flag) { return (d.flags & flag) != 0; }
 
 }  // namespace
 
-Rows RtlVecEngine::rows_of(const hal::Operand& operand, std::uint64_t offset_bytes) {
+StridedRows RtlVecEngine::rows_of(const hal::Operand& operand, std::uint64_t offset_bytes) {
   if (!ctx_.full_data) return {};
   return {l1_bytes(operand.address) + offset_bytes, operand.row_stride};
 }
 
-std::shared_ptr<RtlVecEngine::Work> RtlVecEngine::work_of(const hal::Descriptor& d) {
-  auto work = std::make_shared<Work>();
+std::shared_ptr<RtlVecEngine::DescriptorWork> RtlVecEngine::work_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<DescriptorWork>();
   switch (d.opcode) {
     case Opcode::kSoftmax:
     case Opcode::kOnlineSoftmax:
@@ -348,7 +348,7 @@ std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
 }
 
 // Stores the rows that have left their block since the last call.
-void RtlVecEngine::store(Work& work) {
+void RtlVecEngine::store(DescriptorWork& work) {
   for (const std::uint64_t finished = work.rows()->finished; work.stored < finished; ++work.stored) {
     if (work.linear) {
       store_linear(work, work.stored);
@@ -358,7 +358,7 @@ void RtlVecEngine::store(Work& work) {
   }
 }
 
-void RtlVecEngine::store_linear(const Work& work, std::uint64_t row) {
+void RtlVecEngine::store_linear(const DescriptorWork& work, std::uint64_t row) {
   const hal::Descriptor& d = work.descriptor;
   const std::uint64_t columns = work.linear->columns;
   const std::uint32_t* from = work.linear->out.data() + row * columns;
@@ -372,7 +372,7 @@ void RtlVecEngine::store_linear(const Work& work, std::uint64_t row) {
   }
 }
 
-void RtlVecEngine::store_softmax(const Work& work, std::uint64_t row) {
+void RtlVecEngine::store_softmax(const DescriptorWork& work, std::uint64_t row) {
   const hal::Descriptor& d = work.descriptor;
   const VecRowWork& w = *work.vec;
   const auto put = [&](int operand, const void* data, std::size_t bytes, std::size_t offset = 0) {

@@ -20,19 +20,19 @@ namespace attnvp::rtl {
 
 class RtlVecEngine : public VecEngine {
  public:
-  RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& site);
+  RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& module_context);
   void reset() override;
 
  protected:
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
-  void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan) override;
-  void crossed(Phase phase) override;
+  void begin(PipelinePhase phase, const hal::Descriptor& descriptor, const Plan& plan) override;
+  void crossed(PipelinePhase phase) override;
   void abandon() override;
   void compute_values(const hal::Descriptor& /*descriptor*/) override {}
 
  private:
   // Descriptor in progress: the vec_unit's part, the vec_linear's part, or both.
-  struct Work {
+  struct DescriptorWork {
     std::shared_ptr<VecRowWork> vec;
     std::shared_ptr<LinearWork> linear;
     hal::Descriptor descriptor;
@@ -43,33 +43,33 @@ class RtlVecEngine : public VecEngine {
     std::shared_ptr<RowWork> rows() const { return linear ? std::static_pointer_cast<RowWork>(linear) : vec; }
   };
 
-  std::shared_ptr<Work> work_of(const hal::Descriptor& descriptor);
+  std::shared_ptr<DescriptorWork> work_of(const hal::Descriptor& descriptor);
   std::shared_ptr<VecRowWork> softmax_of(const hal::Descriptor& descriptor);
   std::shared_ptr<VecRowWork> scales_of(const hal::Descriptor& descriptor);
   std::shared_ptr<LinearWork> linear_of(const hal::Descriptor& descriptor);
-  Rows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
-  void link(Work& work) const;
-  void begin_feeding(Work& work);
-  void fill(Phase phase);
+  StridedRows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
+  void link(DescriptorWork& work) const;
+  void begin_feeding(DescriptorWork& work);
+  void fill(PipelinePhase phase);
   void next_row();
   // Condition on a block that a stage waits for.
   struct Await {
     std::function<bool()> there;
     std::function<void()> then;
   };
-  Await& await_of(Phase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
-  void await(Phase phase, std::function<bool()> there, std::function<void()> then);
-  void look();  // checks the conditions
-  void store(Work& work);
-  void store_linear(const Work& work, std::uint64_t row);
-  void store_softmax(const Work& work, std::uint64_t row);
+  Await& await_of(PipelinePhase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
+  void await(PipelinePhase phase, std::function<bool()> there, std::function<void()> then);
+  void check_conditions();
+  void store(DescriptorWork& work);
+  void store_linear(const DescriptorWork& work, std::uint64_t row);
+  void store_softmax(const DescriptorWork& work, std::uint64_t row);
 
-  sim::Event look_;
+  sim::Event check_;
   RtlVecUnit unit_;
   RtlLinearUnit linear_;
-  std::deque<std::shared_ptr<Work>> begun_;    // fetched; the first one is executing
-  std::deque<std::shared_ptr<Work>> leaving_;  // executed, not yet drained
-  std::uint64_t row_ = 0;                      // row of a softmax whose traffic is in progress
+  std::deque<std::shared_ptr<DescriptorWork>> begun_;    // fetched; the first one is executing
+  std::deque<std::shared_ptr<DescriptorWork>> leaving_;  // executed, not yet drained
+  std::uint64_t row_ = 0;                                // row of a softmax whose traffic is in progress
   Stream row_stream_;
   std::array<Await, 3> awaits_;  // of fetch, execute, drain
 };

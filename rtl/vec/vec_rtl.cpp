@@ -21,7 +21,7 @@ class VerilatedAs : public Base {
   void rise() override { driver_.rise(); }
   void fall() override { driver_.fall(); }
   const std::vector<RtlBlock::Wire>& wires() const override { return probe_.wires(); }
-  void changes(const RtlBlock::Change& change) override { probe_.changes(change); }
+  void changes(const RtlBlock::WireHook& change) override { probe_.changes(change); }
 
  private:
   VerilatedContext context_;
@@ -39,7 +39,7 @@ class VecRtlOf : public VerilatedAs<VecRtl, Driver, Model> {
   std::size_t word() const override { return Driver::kWord; }
   std::size_t buffer() const override { return Driver::kBuffer; }
 
-  VecRtl::Edge settle(const VecCommand* command, const arith::Half* word) override {
+  VecRtl::VecEdge settle(const VecCommand* command, const arith::Half* word) override {
     d().offer(command);
     d().offer_word(word, Driver::kWord);
     d().take(true);
@@ -59,8 +59,8 @@ class VecRtlOf : public VerilatedAs<VecRtl, Driver, Model> {
 using Linear = LinearDriver<Vvec_linear, ATTNVP_LINEAR_LANES>;
 class LinearRtlOf : public VerilatedAs<LinearRtl, Linear, Vvec_linear> {
  public:
-  LinearRtl::Edge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z,
-                         const std::uint32_t* a, const std::uint32_t* b) override {
+  LinearRtl::LinearEdge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z,
+                               const std::uint32_t* a, const std::uint32_t* b) override {
     driver_.offer(command);
     driver_.offer_beat(x, z, a, b, Linear::kLanes);
     driver_.take(true);

@@ -45,7 +45,7 @@ class RtlBlock {
     std::string path;  // dotted, below the block
     unsigned bits;
   };
-  using Change = std::function<void(std::size_t wire, std::uint64_t value)>;
+  using WireHook = std::function<void(std::size_t wire, std::uint64_t value)>;
 
   virtual ~RtlBlock() = default;
   virtual void rise() = 0;
@@ -54,14 +54,14 @@ class RtlBlock {
   // Wires of at most 64 bits.
   virtual const std::vector<Wire>& wires() const = 0;
   // Reports all changes since the last call; the first call reports all wires.
-  virtual void changes(const Change& change) = 0;
+  virtual void changes(const WireHook& change) = 0;
 };
 
 // vec_unit: softmax and its online form.
 class VecRtl : public RtlBlock {
  public:
   // Effects of a clock edge.
-  struct Edge {
+  struct VecEdge {
     bool takes_command = false, takes_word = false;
     bool row_taken = false;
     bool gives_beat = false, last_beat = false;
@@ -76,7 +76,7 @@ class VecRtl : public RtlBlock {
   virtual std::size_t buffer() const = 0;  // elements of the longest row that is fed only once
 
   // One cycle: offers inputs (nullptr: none; a word has word() elements), accepts all output, then clocks.
-  virtual Edge settle(const VecCommand* command, const arith::Half* word) = 0;
+  virtual VecEdge settle(const VecCommand* command, const arith::Half* word) = 0;
   virtual void beat(arith::Half* out, std::size_t count) const = 0;  // after settle(), like the functions below
   // With the last beat of an online row: its maximum; its sum and scale as FP32.
   virtual arith::Half row_max() const = 0;
@@ -87,7 +87,7 @@ class VecRtl : public RtlBlock {
 // vec_linear: x * a + z * b and x / a.
 class LinearRtl : public RtlBlock {
  public:
-  struct Edge {
+  struct LinearEdge {
     bool takes_command = false, takes_beat = false;
     bool gives_beat = false, last_beat = false;
   };
@@ -95,8 +95,8 @@ class LinearRtl : public RtlBlock {
   static std::unique_ptr<LinearRtl> make();
   virtual std::size_t lanes() const = 0;
   // See VecRtl::settle(); a beat has lanes() elements.
-  virtual Edge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z,
-                      const std::uint32_t* a, const std::uint32_t* b) = 0;
+  virtual LinearEdge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z,
+                            const std::uint32_t* a, const std::uint32_t* b) = 0;
   virtual void beat(std::uint32_t* out, std::size_t count) const = 0;
 };
 

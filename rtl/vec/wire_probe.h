@@ -30,7 +30,7 @@ class WireProbe {
   WireProbe& operator=(const WireProbe&) = delete;
 
   const std::vector<RtlBlock::Wire>& wires() const { return wires_; }
-  void changes(const RtlBlock::Change& change) {
+  void changes(const RtlBlock::WireHook& change) {
     model_.eval();
     vcd_.dump(++dumps_);
     vcd_.flush();

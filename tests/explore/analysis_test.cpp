@@ -26,8 +26,8 @@ class MadeUp {
     db.begin();
     for (const std::int64_t cores : {1, 2, 4}) {
       for (const auto& [dataflow, weight] : {std::pair{"flat", 4}, {"mas", 2}}) {
-        Row row(columns().size());
-        const auto set = [&](const char* column, Cell cell) { row[column_index(column)] = std::move(cell); };
+        SqlRow row(columns().size());
+        const auto set = [&](const char* column, SqlValue cell) { row[column_index(column)] = std::move(cell); };
         // On 4 cores mas waits for DRAM and needs as many cycles as 1.25 times flat.
         const bool slow = cores == 4 && std::string(dataflow) == "mas";
         set("key", std::string(dataflow) + std::to_string(cores));
@@ -48,7 +48,7 @@ class MadeUp {
         db.store(row);
       }
     }
-    Row failed(columns().size());
+    SqlRow failed(columns().size());
     failed[0] = "zzz";
     failed[column_index("status")] = kFailed;
     db.store(failed);

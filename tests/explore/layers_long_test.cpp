@@ -45,13 +45,14 @@ TEST_P(LayersOfModels, AreSumsOfGoldenOperationsWhoseProductsAreAsByHand) {
   const LayerRun layer = run_layer(machine, workload::load(network + std::string(",scope=layer")), "mas",
                                    config::load_energy(machine.energy), {});
   const auto sum = [&](auto part) {
-    return std::accumulate(layer.operations.begin(), layer.operations.end(), decltype(part(job::RunResult())){},
+    const std::vector<OperationRun>& operations = layer.layer().operations;
+    return std::accumulate(operations.begin(), operations.end(), decltype(part(job::RunResult())){},
                            [&](auto so_far, const OperationRun& o) { return so_far + part(o.result); });
   };
-  EXPECT_EQ(layer.cycles(), sum([](const job::RunResult& r) { return r.cycles; }));
-  EXPECT_DOUBLE_EQ(layer.energy_pj(), sum([](const job::RunResult& r) { return r.total_energy_pj(); }));
+  EXPECT_EQ(layer.totals().cycles, sum([](const job::RunResult& r) { return r.cycles; }));
+  EXPECT_DOUBLE_EQ(layer.totals().energy_pj, sum([](const job::RunResult& r) { return r.total_energy_pj(); }));
   int products = 0;
-  for (const auto& [name, result] : layer.operations) {
+  for (const auto& [name, result, count] : layer.layer().operations) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(result.golden_checked);
     EXPECT_TRUE(result.golden.passed) << result.golden.to_string();
@@ -60,8 +61,8 @@ TEST_P(LayersOfModels, AreSumsOfGoldenOperationsWhoseProductsAreAsByHand) {
     ++products;
   }
   EXPECT_EQ(products, 4);
-  std::printf("%llu cycles, %llu bytes of DRAM\n", static_cast<unsigned long long>(layer.cycles()),
-              static_cast<unsigned long long>(layer.dram_bytes()));
+  std::printf("%llu cycles, %llu bytes of DRAM\n", static_cast<unsigned long long>(layer.totals().cycles),
+              static_cast<unsigned long long>(layer.totals().dram_bytes));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shipped, LayersOfModels,

@@ -66,7 +66,7 @@ TEST(Layers, ProjectionsHaveTheWidthOfTheValues) {
   EXPECT_EQ(names_of("H=2," + widths).find("layernorm:64x128 gemm:64x320x128 attention gemm:64x128x64 "), 0U);
   EXPECT_EQ(names_of("H=4,HKV=2," + widths).find("layernorm:64x128 gemm:64x448x128 attention gemm:64x128x128 "), 0U);
   const LayerRun layer = run("edge", "H=2," + widths, "auto", true);
-  for (const auto& [name, result] : layer.operations) EXPECT_TRUE(result.golden.passed) << name;
+  for (const OperationRun& o : layer.layer().operations) EXPECT_TRUE(o.result.golden.passed) << o.name;
 }
 
 TEST(Layers, OfDecodingHaveARowForEveryRequest) {
@@ -79,21 +79,21 @@ TEST(Layers, OfDecodingHaveARowForEveryRequest) {
 TEST(Layers, AreSumsAndGolden) {
   const LayerRun layer =
       run("edge", "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,scope=layer", "auto", true);
-  ASSERT_EQ(layer.operations.size(), 11U);
+  ASSERT_EQ(layer.layer().operations.size(), 11U);
   std::uint64_t cycles = 0;
   double energy = 0;
-  for (const auto& [name, result] : layer.operations) {
+  for (const auto& [name, result, count] : layer.layer().operations) {
     EXPECT_TRUE(result.golden_checked) << name;
     EXPECT_TRUE(result.golden.passed) << name << ": " << result.golden.to_string();
     cycles += result.cycles;
     energy += result.total_energy_pj();
   }
-  EXPECT_EQ(layer.cycles(), cycles);
-  EXPECT_DOUBLE_EQ(layer.energy_pj(), energy);
+  EXPECT_EQ(layer.totals().cycles, cycles);
+  EXPECT_DOUBLE_EQ(layer.totals().energy_pj, energy);
   EXPECT_EQ(layer.tokens, 96U);
   // The same operations by themselves take as long as one after the other on one machine.
   const MachineConfig machine = config::load_hardware("edge");
-  for (const auto& [name, result] : layer.operations) {
+  for (const auto& [name, result, count] : layer.layer().operations) {
     runs::Runner alone(machine, config::load_energy(machine.energy), false);
     EXPECT_EQ(alone.run(result.network, result.schedule, nullptr, {}).cycles, result.cycles) << name;
   }
@@ -104,31 +104,142 @@ TEST(Layers, HaveTypes) {
   for (const char* type : {"int8", "fp8_e4m3", "bf16"}) {
     const LayerRun layer =
         run("edge", std::string("H=4,N=40,E=32,hidden=128,ffn=200,scope=layer,type=") + type, "auto", true);
-    ASSERT_EQ(layer.operations.size(), 10U);
+    ASSERT_EQ(layer.layer().operations.size(), 10U);
     std::uint64_t cycles = 0;
-    for (const auto& [name, result] : layer.operations) {
+    for (const auto& [name, result, count] : layer.layer().operations) {
       EXPECT_TRUE(result.golden_checked) << name;
       EXPECT_TRUE(result.golden.passed) << name << ": " << result.golden.to_string();
       EXPECT_EQ(result.network.is_typed(), result.network.rows() == nullptr) << name;
       cycles += result.cycles;
     }
-    EXPECT_EQ(layer.cycles(), cycles);
+    EXPECT_EQ(layer.totals().cycles, cycles);
   }
 }
 
-TEST(Layers, OfAModelAreAsManyAsItHas) {
-  const LayerRun one = run("edge", "gpt2,N=64,scope=layer", "flat", false);
-  const LayerRun all = run("edge", "gpt2,N=64,scope=model", "flat", false);
-  EXPECT_EQ(one.cycles(), all.cycles());
-  EXPECT_EQ(all.layers, 12U);
-  EXPECT_NEAR(all.tokens_per_second() * 12, one.tokens_per_second(), 1e-6 * one.tokens_per_second());
+TEST(Layers, OfAModelAreRunOnceAndAddedUp) {
+  const std::string shape = "H=4,N=64,E=32,hidden=128,ffn=256,layers=5,vocabulary=300,rotary=1";
+  const LayerRun one = run("edge", shape + ",scope=layer", "flat", false);
+  const LayerRun all = run("edge", shape + ",scope=model", "flat", false);
+  ASSERT_EQ(all.groups.size(), 3U);
+  EXPECT_EQ(all.groups[0].name, "embedding");
+  EXPECT_EQ(all.groups[1].count, 5U);
+  EXPECT_EQ(all.groups[2].name, "last projection");
+  const LayerTotals layer = one.totals();
+  EXPECT_EQ(all.layer().totals().cycles, layer.cycles);
+  EXPECT_EQ(all.totals().cycles, 5 * layer.cycles + all.groups[0].totals().cycles + all.groups[2].totals().cycles);
+  // One token of the sequence needs logits.
+  EXPECT_EQ(all.totals().macs, 5 * layer.macs + 300 * 128);
+  EXPECT_EQ(layer.macs, 64ULL * (4 * 128 * 128 + 2 * 128 * 256) + 2 * 4 * 64 * 64 * 32);
+  // The lookup reads 64 rows and writes them.
+  EXPECT_EQ(all.groups[0].totals().dram_bytes, 2ULL * 2 * 64 * 128);
+  EXPECT_NEAR(all.tokens_per_second() * all.totals().seconds, 64, 1e-9);
+  EXPECT_EQ(run("edge", shape + ",scope=model,logits=all", "flat", false).totals().macs,
+            5 * layer.macs + 64 * 300 * 128);
+}
+
+// Equal operations of blocks that differ elsewhere have equal results, and full data checks all of them.
+TEST(Layers, OfBlocksThatDiffer) {
+  const std::string shape =
+      "H=4,HKV=2,N=96,E=32,causal=1,window=16,hidden=128,ffn=96,gated=1,rotary=1,experts=4,experts_per_token=2,"
+      "expert_ffn=64,shared_ffn=32,vocabulary=100,blocks=2*full.dense+3*window.experts,scope=model";
+  const LayerRun model = run("edge", shape, "flat", true);
+  ASSERT_EQ(model.groups.size(), 4U);
+  EXPECT_TRUE(model.golden_checked());
+  EXPECT_TRUE(model.golden_passed());
+  for (const GroupRun& g : model.groups) {
+    for (const OperationRun& o : g.operations) EXPECT_TRUE(o.result.golden_checked) << g.name << ": " << o.name;
+  }
+  const std::uint64_t attention = 2 * 128 * 128 + 128 * 128, per_token = 96ULL * attention;
+  const auto macs = [&](std::size_t g, const char* name) {
+    std::uint64_t sum = 0;
+    for (const OperationRun& o : model.groups[g].operations) sum += o.name == name ? totals_of(o).macs : 0;
+    return sum;
+  };
+  EXPECT_EQ(macs(1, "qkv") + macs(1, "out"), per_token);
+  EXPECT_EQ(macs(2, "qkv") + macs(2, "out"), per_token);
+  EXPECT_EQ(macs(2, "router"), 96ULL * 4 * 128);
+  EXPECT_EQ(macs(2, "expert gate, up"), 96ULL * 2 * 2 * 64 * 128);
+  EXPECT_EQ(macs(2, "expert down"), 96ULL * 2 * 64 * 128);
+  EXPECT_EQ(macs(2, "shared down"), 96ULL * 32 * 128);
+  const LayerRun timing = run("edge", shape, "flat", false);
+  EXPECT_EQ(timing.totals().cycles, model.totals().cycles);
+  EXPECT_DOUBLE_EQ(timing.totals().energy_pj, model.totals().energy_pj);
+  EXPECT_EQ(timing.totals().dram_bytes, model.totals().dram_bytes);
+}
+
+// Both forms of latent attention, with all of their products.
+TEST(Layers, OfLatentAttentionAreGolden) {
+  const std::string shape =
+      "H=4,N=48,causal=1,kv_rank=64,q_rank=48,plain_emb=32,turned_emb=16,v_emb=32,hidden=128,ffn=96,gated=1,rotary=1,"
+      "scope=layer,mla=";
+  const std::uint64_t q = 48 * 128 + 4 * 48 * 48, kv_down = 80 * 128, out = 128 * 128, network = 3 * 96 * 128;
+  for (const auto& [form, up] : {std::pair{"absorbed", 4 * 32 * 64 + 4 * 32 * 64}, {"plain", 4 * 64 * 64}}) {
+    const LayerRun layer = run("edge", shape + form, "flat", true);
+    std::uint64_t products = 0;
+    for (const OperationRun& o : layer.layer().operations) {
+      EXPECT_TRUE(o.result.golden_checked) << o.name;
+      EXPECT_TRUE(o.result.golden.passed) << o.name << ": " << o.result.golden.to_string();
+      products += o.result.network.gemm() == nullptr ? 0 : totals_of(o).macs;
+    }
+    EXPECT_EQ(products, 48 * (q + kv_down + static_cast<std::uint64_t>(up) + out + network)) << form;
+  }
+}
+
+// Schedules that several processes chose are those of one.
+TEST(Layers, DoNotDependOnTheNumberOfProcesses) {
+  const MachineConfig machine = config::load_hardware("edge");
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  LayerOptions options;
+  options.full = false;
+  options.tuning.use_cache = false;
+  const workload::Workload n = workload::load("H=4,N=96,E=32,hidden=128,ffn=300,gated=1,rotary=1,scope=layer");
+  const LayerRun one = run_layer(machine, n, "auto", energy, options);
+  options.jobs = 3;
+  const LayerRun three = run_layer(machine, n, "auto", energy, options);
+  for (std::size_t i = 0; i < one.layer().operations.size(); ++i) {
+    const job::RunResult &a = one.layer().operations[i].result, &b = three.layer().operations[i].result;
+    EXPECT_EQ(a.cycles, b.cycles) << one.layer().operations[i].name;
+    EXPECT_EQ(a.schedule.text + " " + job::tiling_line(a.schedule.tiling),
+              b.schedule.text + " " + job::tiling_line(b.schedule.tiling));
+  }
+  EXPECT_THROW(run_layer(machine, n, "flat", energy,
+                         [&] {
+                           LayerOptions wrong = options;
+                           wrong.tiling = job::parse_tiling("nq=4096");
+                           return wrong;
+                         }()),
+               config::ConfigError);
+}
+
+// One result of the whole layer: the sums of what its operations report.
+TEST(Layers, AreOneResultTogether) {
+  const LayerRun layer =
+      run("edge", "H=4,N=96,E=32,hidden=128,ffn=300,layers=3,vocabulary=50,scope=model", "flat", true);
+  const job::RunResult all = combined(layer);
+  const LayerTotals sum = layer.totals();
+  EXPECT_EQ(all.cycles, sum.cycles);
+  EXPECT_EQ(all.sum("mac", "macs"), sum.macs);
+  EXPECT_NEAR(all.total_energy_pj(), sum.energy_pj, 1e-9 * sum.energy_pj);
+  EXPECT_TRUE(all.golden_checked && all.golden.passed);
+  std::uint64_t peak = 0;
+  for (const GroupRun& g : layer.groups) {
+    for (const OperationRun& o : g.operations) peak = std::max(peak, o.result.max("l1", "peak_bytes"));
+  }
+  EXPECT_EQ(all.max("l1", "peak_bytes"), peak);
+  for (const job::UnitTime& unit : all.unit_times) {
+    std::uint64_t cycles = 0;
+    for (const auto& [reason, n] : unit.cycles) cycles += n;
+    EXPECT_EQ(cycles, all.cycles) << unit.unit;
+  }
+  EXPECT_GT(all.utilization.mac, 0);
+  EXPECT_LT(all.utilization.mac, 1);
 }
 
 // FuseMax: linear layers take 12 D^2 multiply-accumulates a token on 65,536 PEs.
 TEST(Layers, LinearOnesAreFuseMaxs) {
   const LayerRun layer = run("fusemax", "bert-base,batch=8,N=1024,linear=1,scope=layer", "fusemax", false);
   std::uint64_t linear = 0;
-  for (const auto& [name, result] : layer.operations) linear += name == "attention" ? 0 : result.cycles;
+  for (const auto& [name, result, count] : layer.layer().operations) linear += name == "attention" ? 0 : result.cycles;
   const double paper = 12.0 * 768 * 768 * 8 * 1024 / 65536;
   EXPECT_GE(static_cast<double>(linear), paper);
   EXPECT_LE(static_cast<double>(linear), 1.05 * paper);

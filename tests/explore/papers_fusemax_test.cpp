@@ -19,7 +19,7 @@ namespace {
 struct Case {
   std::string dataflow;
   std::uint32_t heads, tokens, emb;
-  Sample sample;
+  SampleDimension sample;
   double tolerance;  // of cycles, energies and counts, relative
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.dataflow << " " << c.heads << " x " << c.tokens; }
@@ -34,10 +34,10 @@ TEST_P(Sampled, EqualsTheWhole) {
   const job::Schedule schedule = job::parse_dataflow(c.dataflow);
   const workload::Attention network =
       workload::load(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb)).attention();
-  const Measure sample = sampled(runner, schedule, c.tokens, c.emb, c.sample).at(c.heads);
+  const FusemaxMeasure sample = sampled(runner, schedule, c.tokens, c.emb, c.sample).at(c.heads);
   job::Schedule same = schedule;
   same.tiling = sample.tiling;  // as chosen for the sample
-  const Measure whole = measure(runner.run(network, same, nullptr, {}), machine);
+  const FusemaxMeasure whole = measure(runner.run(network, same, nullptr, {}), machine);
   for (std::size_t i = 0; i < kQuantities; ++i) {
     EXPECT_NEAR(sample.value.at(i) / whole.value.at(i), 1, c.tolerance) << "quantity " << i;
   }
@@ -55,26 +55,26 @@ std::string case_name(const testing::TestParamInfo<Case>& of) {
 
 #ifndef ATTNVP_LONG
 // Loads and stores of layerwise meet anew in every head: a thousandth of its cycles depends on which.
-INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
-                         testing::Values(Case{"fusemax", 768, 1024, 64, Sample::kHeads, kExact},
-                                         Case{"fusemax:binding=serial", 768, 1024, 64, Sample::kHeads, kExact},
-                                         Case{"cascade", 768, 1024, 64, Sample::kHeads, kExact},
-                                         Case{"flat", 768, 1024, 64, Sample::kHeads, kExact},
-                                         Case{"layerwise:spills=fusemax", 768, 1024, 64, Sample::kHeads, 2e-3},
-                                         Case{"fusemax", 48, 4096, 128, Sample::kHeads, kExact},
-                                         Case{"fusemax:binding=serial", 48, 4096, 128, Sample::kHeads, kExact},
-                                         Case{"cascade", 48, 4096, 128, Sample::kHeads, kExact},
-                                         Case{"flat", 48, 4096, 128, Sample::kHeads, kExact},
-                                         Case{"layerwise:spills=fusemax", 48, 4096, 128, Sample::kHeads, 1e-5},
-                                         Case{"fusemax", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"fusemax", 2, 20011, 64, Sample::kHeadsAndKeys,
-                                              kExact},  // a prime: ragged
-                                         Case{"fusemax", 2, 65536, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"fusemax:binding=serial", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"cascade", 2, 65536, 128, Sample::kHeadsAndKeys, kExact},
-                                         // Row blocks of a head are not all alike, the first and the last least of all.
-                                         Case{"flat", 1, 65536, 64, Sample::kQueries, 0.01}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Layers, Sampled,
+    testing::Values(Case{"fusemax", 768, 1024, 64, SampleDimension::kHeads, kExact},
+                    Case{"fusemax:binding=serial", 768, 1024, 64, SampleDimension::kHeads, kExact},
+                    Case{"cascade", 768, 1024, 64, SampleDimension::kHeads, kExact},
+                    Case{"flat", 768, 1024, 64, SampleDimension::kHeads, kExact},
+                    Case{"layerwise:spills=fusemax", 768, 1024, 64, SampleDimension::kHeads, 2e-3},
+                    Case{"fusemax", 48, 4096, 128, SampleDimension::kHeads, kExact},
+                    Case{"fusemax:binding=serial", 48, 4096, 128, SampleDimension::kHeads, kExact},
+                    Case{"cascade", 48, 4096, 128, SampleDimension::kHeads, kExact},
+                    Case{"flat", 48, 4096, 128, SampleDimension::kHeads, kExact},
+                    Case{"layerwise:spills=fusemax", 48, 4096, 128, SampleDimension::kHeads, 1e-5},
+                    Case{"fusemax", 3, 16384, 64, SampleDimension::kHeadsAndKeys, kExact},
+                    Case{"fusemax", 2, 20011, 64, SampleDimension::kHeadsAndKeys, kExact},  // a prime: ragged
+                    Case{"fusemax", 2, 65536, 64, SampleDimension::kHeadsAndKeys, kExact},
+                    Case{"fusemax:binding=serial", 3, 16384, 64, SampleDimension::kHeadsAndKeys, kExact},
+                    Case{"cascade", 2, 65536, 128, SampleDimension::kHeadsAndKeys, kExact},
+                    // Row blocks of a head are not all alike, the first and the last least of all.
+                    Case{"flat", 1, 65536, 64, SampleDimension::kQueries, 0.01}),
+    case_name);
 
 const FusemaxStudy& short_study() {
   static const FusemaxStudy study = run_fusemax_study(4096, [](const std::string& /*what*/) {});
@@ -127,22 +127,23 @@ TEST(ReproduceFusemax, PageIsFreshUpTo4K) {
 }
 
 #else
-INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
-                         testing::Values(Case{"layerwise:spills=fusemax", 4, 65536, 64, Sample::kHeads, 1e-5},
-                                         Case{"layerwise:spills=fusemax", 1, 262144, 64, Sample::kQueries, 0.001},
-                                         Case{"flat", 1, 65536, 128, Sample::kQueries, 0.01},
-                                         Case{"flat", 1, 262144, 64, Sample::kQueries, 0.001},
-                                         Case{"flat", 1, 262144, 128, Sample::kQueries, 0.001},
-                                         Case{"fusemax", 1, 262144, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"fusemax:binding=serial", 1, 262144, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"cascade", 1, 262144, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"fusemax", 1, 1048576, 128, Sample::kHeadsAndKeys, kExact}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Layers, Sampled,
+    testing::Values(Case{"layerwise:spills=fusemax", 4, 65536, 64, SampleDimension::kHeads, 1e-5},
+                    Case{"layerwise:spills=fusemax", 1, 262144, 64, SampleDimension::kQueries, 0.001},
+                    Case{"flat", 1, 65536, 128, SampleDimension::kQueries, 0.01},
+                    Case{"flat", 1, 262144, 64, SampleDimension::kQueries, 0.001},
+                    Case{"flat", 1, 262144, 128, SampleDimension::kQueries, 0.001},
+                    Case{"fusemax", 1, 262144, 64, SampleDimension::kHeadsAndKeys, kExact},
+                    Case{"fusemax:binding=serial", 1, 262144, 64, SampleDimension::kHeadsAndKeys, kExact},
+                    Case{"cascade", 1, 262144, 64, SampleDimension::kHeadsAndKeys, kExact},
+                    Case{"fusemax", 1, 1048576, 128, SampleDimension::kHeadsAndKeys, kExact}),
+    case_name);
 
 // docs/results/fusemax.md is what the command writes today.
 TEST(ReproduceFusemax, PageIsFresh) {
   text::set_command("attnvp reproduce fusemax");
-  const Report report = fusemax(1U << 20, [](const std::string& /*what*/) {});
+  const StudyReport report = fusemax(1U << 20, [](const std::string& /*what*/) {});
   const std::string kept = config::read_text_file(config::config_root() + "/../docs/results/fusemax.md");
   EXPECT_EQ(to_markdown(report), kept.substr(kept.find("# ")))  // behind what made it
       << "write it anew: attnvp reproduce fusemax --markdown docs/results/fusemax.md";

@@ -9,7 +9,7 @@ namespace attnvp::papers {
 namespace {
 
 TEST(ReproduceLean, PageIsFreshAndPartitionsAreThePapers) {
-  const Report report = lean("a100-40gb", [](const std::string&) {});
+  const StudyReport report = lean("a100-40gb", [](const std::string&) {});
   const std::vector<Section>& sections = report.sections;
   const std::string page = config::read_text_file(config::config_root() + "/../docs/results/lean.md");
   EXPECT_EQ(to_markdown(report), page.substr(page.find("# ")))  // behind what made it

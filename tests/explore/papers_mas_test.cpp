@@ -194,7 +194,7 @@ TEST(Reproduce, TheDavinciCoreIsComparedNotFitted) {
   EXPECT_EQ(study.dataflows, (std::vector<std::string>{"layerwise", "softpipe", "flat"}));
   ASSERT_GT(study.machines.size(), 1U);
   EXPECT_EQ(study.machines[0].what, "");
-  for (const Machines::Machine& m : study.machines) {
+  for (const Machines::StudyMachine& m : study.machines) {
     for (const auto& [place, cycles] : m.cycles) EXPECT_GE(cycles, m.cycles.at({place.first, kMas})) << m.what;
   }
   const Section figure = davinci_sections(paper, study)[0];
@@ -210,7 +210,7 @@ TEST(Reproduce, TheDavinciCoreIsComparedNotFitted) {
 // docs/results/mas.md is what the command writes today.
 TEST(Reproduce, PageIsFresh) {
   text::set_command("attnvp reproduce mas");
-  const Report report = mas("edge", false, true, silent);
+  const StudyReport report = mas("edge", false, true, silent);
   const std::string kept = config::read_text_file(config::config_root() + "/../docs/results/mas.md");
   EXPECT_EQ(to_markdown(report), kept.substr(kept.find("# ")))  // behind what made it
       << "write it anew: attnvp reproduce mas --markdown docs/results/mas.md";

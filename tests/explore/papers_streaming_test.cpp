@@ -54,10 +54,10 @@ TEST(Streaming, ThresholdsFollowN) {
 }
 
 TEST(Streaming, ThePageShowsItsPlots) {
-  const Report report = streaming_report(study(), "page");
+  const StudyReport report = streaming_report(study(), "page");
   const std::string page = to_markdown(report);
   ASSERT_EQ(report.plots.size(), 3U);
-  for (const Report::Plot& plot : report.plots) {
+  for (const StudyReport::Plot& plot : report.plots) {
     EXPECT_NE(page.find("(page-" + plot.suffix + ".svg)"), std::string::npos) << plot.suffix;
     EXPECT_EQ(plot.svg.substr(plot.svg.size() - 7), "</svg>\n");
     EXPECT_EQ(plot.svg.find("nan"), std::string::npos);
@@ -67,7 +67,7 @@ TEST(Streaming, ThePageShowsItsPlots) {
 }
 
 TEST(Streaming, CellsHaveThePapers) {
-  const Report report = streaming_report(study(), "page");
+  const StudyReport report = streaming_report(study(), "page");
   const auto json = nlohmann::json::parse(to_json(report));
   EXPECT_EQ(json["entries"][0]["network"], "N=16");
   EXPECT_EQ(json["entries"][0]["ours"], 596);

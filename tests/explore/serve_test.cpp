@@ -11,14 +11,14 @@
 namespace attnvp::explore {
 namespace {
 
-State random_state(std::mt19937& random) {
+ServerState random_state(std::mt19937& random) {
   const auto text = [&](const std::string& alphabet) {
     std::string out;
     for (std::size_t n = random() % 20; n > 0; --n) out += alphabet[random() % alphabet.size()];
     return out;
   };
   const std::string odd = "ab019 =&%+#?/:,;.'\"\\<>[]{}-_~*!|@^`$";
-  State state{text(odd), text(odd), text(odd), text(odd), {}};
+  ServerState state{text(odd), text(odd), text(odd), text(odd), {}};
   for (std::size_t n = random() % 5; n > 0; --n) state.settings.emplace_back("key" + std::to_string(n), text(odd));
   return state;
 }
@@ -26,7 +26,7 @@ State random_state(std::mt19937& random) {
 TEST(ServeState, EveryFormReadsBackToTheSameState) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
-    const State state = random_state(random);
+    const ServerState state = random_state(random);
     EXPECT_EQ(state_of_json(to_json(state)), state);
     EXPECT_EQ(state_of_query(to_query(state)), state) << to_query(state);
     EXPECT_EQ(state_of_yaml(to_yaml(state)), state) << to_yaml(state);
@@ -34,7 +34,7 @@ TEST(ServeState, EveryFormReadsBackToTheSameState) {
 }
 
 TEST(ServeState, CommandQuotesForTheShell) {
-  State state;
+  ServerState state;
   state.settings = {{"l1.size", "2 MiB"}};
   EXPECT_EQ(to_command(state),
             "attnvp run --hw edge --net bert-base --dataflow mas --set 'l1.size=2 MiB' --data timing");
@@ -53,8 +53,8 @@ TEST(ServeState, UnknownAndRepeatedMembersAreRefused) {
 }
 
 TEST(ServeAccess, FilesOutsideTheWorkingFolderAreRefused) {
-  const auto refused = [](const State& state) { EXPECT_THROW(check_access(state), config::ConfigError); };
-  check_access(State());
+  const auto refused = [](const ServerState& state) { EXPECT_THROW(check_access(state), config::ConfigError); };
+  check_access(ServerState());
   refused({"/etc/passwd", "bert-base", "mas", "", {}});
   refused({"../edge.yaml", "bert-base", "mas", "", {}});
   refused({"edge", "hf:/etc", "mas", "", {}});

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "explore/layers/layers.h"
+#include "platform/machine/hardware.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::explore {
@@ -37,7 +39,7 @@ TEST(SweepFile, MistakesAreToldWithTheirLine) {
       {"axes:\n  cores: {from: 8, to: 1, points: 2}\n", "'from' is not less than 'to'"},
       {"axes:\n  dma.arbitration: {from: 1, to: 2}\n", "allowed is a list: age, priority"},
       {"axes:\n  mac.rows, mac.columns: [[1, 2], [3]]\n", "found 1 values; allowed is one for each of its 2 keys"},
-      {"axes:\n  name: [a]\n", "key 'name' is no axis"},
+      {"axes:\n  name: [a]\n", "key 'name' cannot be an axis"},
       {"kind: grit\n", "s.yaml:1: key 'kind': found 'grit'; allowed: grid, random, lhs"},
       {"kind: lhs\naxes: {cores: [1, 2]}\n", "key 'samples' is missing"},
       {"samples: 3\n", "s.yaml:1: key 'samples' is for kind random or lhs"},
@@ -92,9 +94,9 @@ TEST(SweepFile, NamesFilesFromItsOwnFolder) {
   EXPECT_EQ(load_sweep(settings).settings.front().text, there + "a.elf");
 }
 
-TEST(Plan, GridTakesEveryPointOnce) {
+TEST(SweepPlan, GridTakesEveryPointOnce) {
   const TemporaryFolder folder;
-  const Plan plan =
+  const SweepPlan plan =
       make_plan(sweep_of(folder,
                          "dataflow: [mas, flat]\n"
                          "axes:\n"
@@ -108,7 +110,7 @@ TEST(Plan, GridTakesEveryPointOnce) {
   EXPECT_EQ(plan.excluded, 12U);
   std::set<std::string> keys;
   std::set<std::uint64_t> sizes;
-  for (const Job& job : plan.jobs) {
+  for (const SweepJob& job : plan.jobs) {
     const MachineConfig& m = plan.machines[job.machine].config;
     EXPECT_EQ(m.l1.ports, 2 * m.cores + 1);
     EXPECT_EQ(m.mac.rows * m.mac.columns, 128U);
@@ -118,24 +120,24 @@ TEST(Plan, GridTakesEveryPointOnce) {
   EXPECT_EQ(keys.size(), plan.jobs.size());
   EXPECT_EQ(sizes, (std::set<std::uint64_t>{1 << 20, 2 << 20, 4 << 20, 8 << 20}));
   EXPECT_TRUE(std::is_sorted(plan.jobs.begin(), plan.jobs.end(),
-                             [](const Job& a, const Job& b) { return a.machine < b.machine; }));
+                             [](const SweepJob& a, const SweepJob& b) { return a.machine < b.machine; }));
   EXPECT_EQ(
       plan.command(plan.jobs.front()),
       "attnvp run --hw edge --set cores=1 --set mac.rows=8 --set 'l1.size=1 MiB' --set l1.ports=3 --net bert-base "
       "--dataflow mas --data timing");
 }
 
-TEST(Plan, AxesMayBeKeysOfSingleCores) {
+TEST(SweepPlan, AxesMayBeKeysOfSingleCores) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder,
-                                       "network: H=2,N=48,E=16\n"
-                                       "axes:\n"
-                                       "  cores.2.mac.rows: [8, 32]\n"
-                                       "  cores: [3, 4]\n"
-                                       "set:\n  cores.0.vec.lanes: = 4 * vec.lanes\n"));
+  const SweepPlan plan = make_plan(sweep_of(folder,
+                                            "network: H=2,N=48,E=16\n"
+                                            "axes:\n"
+                                            "  cores.2.mac.rows: [8, 32]\n"
+                                            "  cores: [3, 4]\n"
+                                            "set:\n  cores.0.vec.lanes: = 4 * vec.lanes\n"));
   ASSERT_EQ(plan.machines.size(), 4U);
   std::set<std::string> keys;
-  for (const Job& job : plan.jobs) {
+  for (const SweepJob& job : plan.jobs) {
     const PlannedMachine& m = plan.machines[job.machine];
     const std::uint32_t rows = m.config.core(2).mac.rows;
     EXPECT_TRUE(rows == 8 || rows == 32);
@@ -147,7 +149,7 @@ TEST(Plan, AxesMayBeKeysOfSingleCores) {
   EXPECT_EQ(keys.size(), 4U);
 }
 
-TEST(Plan, KeysSayWhatResultsDependOn) {
+TEST(SweepPlan, KeysSayWhatResultsDependOn) {
   const TemporaryFolder folder;
   const auto key = [&](const std::string& text) { return make_plan(sweep_of(folder, text)).jobs.at(0).key; };
   const std::string base = key("dataflow: flat\n");
@@ -158,6 +160,34 @@ TEST(Plan, KeysSayWhatResultsDependOn) {
     EXPECT_NE(base, key(other)) << other;
   }
   EXPECT_EQ(make_plan(sweep_of(folder, "dataflow: [flat, 'flat:prefetch=on']\n")).jobs.size(), 1U);
+}
+
+TEST(Rows, OfLayersAndModelsAreTheSumsOfTheirOperations) {
+  const TemporaryFolder folder;
+  const std::string shape = "H=2,N=48,E=16,causal=1,hidden=32,ffn=64,layers=3,vocabulary=50";
+  const SweepPlan plan = make_plan(sweep_of(folder, "network: ['" + shape + ",scope=layer', '" + shape +
+                                                        ",scope=model', '" + shape + "']\ndataflow: [flat, auto]\n"));
+  ASSERT_EQ(plan.jobs.size(), 6U);
+  const MachineConfig machine = config::load_hardware("edge");
+  JobRunner runner(plan);
+  for (std::uint32_t i = 0; i < plan.jobs.size(); ++i) {
+    const Outcome outcome = runner.run(i);
+    ASSERT_EQ(std::string(outcome.status), kDone) << outcome.text;
+    const SqlRow row = row_of(plan, plan.jobs[i], outcome);
+    const workload::Workload& n = plan.networks[plan.jobs[i].network];
+    const bool is_auto = plan.schedules[plan.jobs[i].schedule].is_auto;
+    EXPECT_EQ(std::holds_alternative<std::string>(row[column_index("chosen")]), is_auto);
+    if (n.scope == workload::Scope::kAttention) continue;
+    LayerOptions options;
+    options.full = false;
+    const LayerRun run = run_layer(machine, n, is_auto ? "auto" : "flat", config::load_energy(machine.energy), options);
+    const LayerTotals sum = run.totals();
+    EXPECT_EQ(std::get<std::int64_t>(row[column_index("cycles")]), static_cast<std::int64_t>(sum.cycles));
+    EXPECT_NEAR(std::get<double>(row[column_index("energy_pj.total")]), sum.energy_pj, 1e-9 * sum.energy_pj);
+    EXPECT_EQ(std::get<std::int64_t>(row[column_index("dram.read_bytes")]) +
+                  std::get<std::int64_t>(row[column_index("dram.write_bytes")]),
+              static_cast<std::int64_t>(sum.dram_bytes));
+  }
 }
 
 TEST(Points, LatinHypercubeUsesEveryStratumOnce) {
@@ -175,7 +205,7 @@ TEST(Points, LatinHypercubeUsesEveryStratumOnce) {
   std::set<int> strata;
   std::map<std::string, int> cores;
   for (const SweepPoint& p : points) {
-    const double size = static_cast<double>(config::parse_integer(config::Unit::kBytes, p[0]));
+    const double size = static_cast<double>(config::parse_integer(config::KeyUnit::kBytes, p[0]));
     EXPECT_EQ(static_cast<std::uint64_t>(size) % 1024, 0U);
     strata.insert(static_cast<int>((size - (1 << 20)) / (4 << 20) * 40 * 0.99999));
     ++cores[p[1]];
@@ -196,26 +226,26 @@ TEST(Points, LatinHypercubeUsesEveryStratumOnce) {
 
 TEST(Points, RandomSamplesUntilTheConstraintsLeaveEnough) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder,
-                                       "kind: random\nsamples: 50\ndataflow: [mas, flat]\naxes:\n"
-                                       "  dram.bandwidth: {from: 10 GB/s, to: 100 GB/s, scale: log}\n"
-                                       "  dma.burst: {from: 256 B, to: 4 KiB}\n"
-                                       "constraints: ['dram.bandwidth < 20 GB/s']\n"));
+  const SweepPlan plan = make_plan(sweep_of(folder,
+                                            "kind: random\nsamples: 50\ndataflow: [mas, flat]\naxes:\n"
+                                            "  dram.bandwidth: {from: 10 GB/s, to: 100 GB/s, scale: log}\n"
+                                            "  dma.burst: {from: 256 B, to: 4 KiB}\n"
+                                            "constraints: ['dram.bandwidth < 20 GB/s']\n"));
   EXPECT_EQ(plan.machines.size(), 50U);  // those that the constraint refuses are not kept
   EXPECT_GT(plan.excluded, 0U);
   EXPECT_EQ(plan.jobs.size(), 100U);
-  for (const Job& job : plan.jobs) {
+  for (const SweepJob& job : plan.jobs) {
     const MachineConfig& m = plan.machines[job.machine].config;
     EXPECT_LT(m.dram.bytes_per_second, 20e9);
     EXPECT_EQ(m.dma.burst_bytes & (m.dma.burst_bytes - 1), 0U);
   }
 }
 
-TEST(Plan, SharesHaveEveryJobOnce) {
+TEST(SweepPlan, SharesHaveEveryJobOnce) {
   const TemporaryFolder folder;
   for (const char* text : {"axes:\n  l1.size: {from: 1 MiB, to: 5 MiB, points: 50}\ndataflow: [mas, flat]\n",
                            "dataflow: [layerwise, softpipe, flat, tileflow, mas]\n"}) {
-    const Plan plan = make_plan(sweep_of(folder, text));
+    const SweepPlan plan = make_plan(sweep_of(folder, text));
     for (const std::uint32_t n : {1U, 2U, 3U, 7U}) {
       std::multiset<std::uint32_t> all;
       for (std::uint32_t k = 1; k <= n; ++k) {
@@ -228,11 +258,11 @@ TEST(Plan, SharesHaveEveryJobOnce) {
 }
 
 // Whatever the report has is in the table, but for the simulator's own effort.
-void expect_whole_report(const Plan& plan) {
+void expect_whole_report(const SweepPlan& plan) {
   JobRunner runner(plan);
   const Outcome outcome = runner.run(0);
   ASSERT_STREQ(outcome.status, kDone) << outcome.text;
-  const Row row = row_of(plan, plan.jobs[0], outcome);
+  const SqlRow row = row_of(plan, plan.jobs[0], outcome);
   const nlohmann::json report = nlohmann::json::parse(outcome.text);
   std::function<void(const nlohmann::json&, const std::string&)> visit = [&](const nlohmann::json& node,
                                                                              const std::string& path) {
@@ -245,7 +275,7 @@ void expect_whole_report(const Plan& plan) {
     }
     const Column* column = find_column(path);
     ASSERT_NE(column, nullptr) << path << " is in the report and not in the sweep's columns";
-    const Cell& cell = row[column_index(path)];
+    const SqlValue& cell = row[column_index(path)];
     if (node.is_number_float()) {
       EXPECT_EQ(std::get<double>(cell), node.get<double>()) << path;
     }
@@ -262,7 +292,7 @@ void expect_whole_report(const Plan& plan) {
   EXPECT_EQ(std::get<std::int64_t>(row[column_index("golden.passed")]), 1);
 }
 
-TEST(Row, HasEveryNumberOfTheReport) {
+TEST(SqlRow, HasEveryNumberOfTheReport) {
   const TemporaryFolder folder;
   for (const char* text : {"network: H=2,N=48,E=16\ndata: full\n",
                            "network: H=2,N=48,E=16\ndataflow: layerwise\ntiling: 'nq=16,np=4'\ndata: full\n",
@@ -274,7 +304,7 @@ TEST(Row, HasEveryNumberOfTheReport) {
   }
 }
 
-SweepProgress run(const Plan& plan, const std::string& database, unsigned jobs = 1, std::uint32_t shard = 1,
+SweepProgress run(const SweepPlan& plan, const std::string& database, unsigned jobs = 1, std::uint32_t shard = 1,
                   std::uint32_t shards = 1) {
   SweepOptions options;
   options.database = database;
@@ -284,7 +314,7 @@ SweepProgress run(const Plan& plan, const std::string& database, unsigned jobs =
   return run_sweep(plan, options);
 }
 
-std::vector<Row> rows(const std::string& path) { return Database(path, Database::Mode::kRead).rows(); }
+std::vector<SqlRow> rows(const std::string& path) { return Database(path, Database::Mode::kRead).rows(); }
 
 const char* const kSmall =
     "network: H=2,N=48,E=16\ndataflow: [layerwise, flat, mas]\ntiling: [default, 'nq=16', 'nq=999']\n"
@@ -292,7 +322,7 @@ const char* const kSmall =
 
 TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder, kSmall));
+  const SweepPlan plan = make_plan(sweep_of(folder, kSmall));
   const SweepProgress first = run(plan, folder.path("a.db"), 2);
   EXPECT_EQ(first.jobs, 54U);
   EXPECT_EQ(first.done + first.failed, 54U);
@@ -300,7 +330,7 @@ TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
   EXPECT_EQ(first.failed, 18U + 12U);
   EXPECT_EQ(first.crashed, 0U);
   std::size_t failed = 0;
-  for (const Row& row : rows(folder.path("a.db"))) {
+  for (const SqlRow& row : rows(folder.path("a.db"))) {
     const bool done = std::get<std::string>(row[column_index("status")]) == kDone;
     EXPECT_EQ(std::holds_alternative<std::int64_t>(row[column_index("cycles")]), done);
     if (done) continue;
@@ -320,7 +350,7 @@ TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
 // A machine that has run other jobs before gives what a fresh one gives.
 TEST(Sweep, RowsDependOnNeitherOrderNorProcesses) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder, kSmall));
+  const SweepPlan plan = make_plan(sweep_of(folder, kSmall));
   run(plan, folder.path("one.db"), 1);
   run(plan, folder.path("two.db"), 2);
   for (std::uint32_t k = 1; k <= 3; ++k) run(plan, folder.path("shard" + std::to_string(k) + ".db"), 1, k, 3);
@@ -328,7 +358,7 @@ TEST(Sweep, RowsDependOnNeitherOrderNorProcesses) {
       folder.path("all.db"), {folder.path("shard1.db"), folder.path("shard2.db"), folder.path("shard3.db")});
   EXPECT_EQ(merged.rows, 54U);
   EXPECT_EQ(merged.added, 54U);
-  const std::vector<Row> expected = rows(folder.path("one.db"));
+  const std::vector<SqlRow> expected = rows(folder.path("one.db"));
   ASSERT_EQ(expected.size(), 54U);
   EXPECT_EQ(expected, rows(folder.path("two.db")));
   EXPECT_EQ(expected, rows(folder.path("all.db")));
@@ -337,7 +367,7 @@ TEST(Sweep, RowsDependOnNeitherOrderNorProcesses) {
   EXPECT_EQ(again.rows, 54U);
   for (std::size_t i = 0; i < plan.jobs.size(); i += 7) {
     JobRunner fresh(plan);
-    const Row row = row_of(plan, plan.jobs[i], fresh.run(static_cast<std::uint32_t>(i)));
+    const SqlRow row = row_of(plan, plan.jobs[i], fresh.run(static_cast<std::uint32_t>(i)));
     EXPECT_EQ(std::count(expected.begin(), expected.end(), row), 1) << i;
   }
 }
@@ -350,12 +380,12 @@ void sql(const std::string& path, const std::string& text) {
 }
 
 // Changes rows as a program would, checksums and all.
-void change_rows(const std::string& path, const std::string& dataflow, const std::function<void(Row&)>& change) {
+void change_rows(const std::string& path, const std::string& dataflow, const std::function<void(SqlRow&)>& change) {
   Database database(path, Database::Mode::kWrite);
-  std::vector<Row> all = database.rows();
+  std::vector<SqlRow> all = database.rows();
   database.begin();
-  for (Row& row : all) {
-    if (row[column_index("dataflow")] != Cell(dataflow)) continue;
+  for (SqlRow& row : all) {
+    if (row[column_index("dataflow")] != SqlValue(dataflow)) continue;
     change(row);
     database.store(row);
   }
@@ -364,15 +394,15 @@ void change_rows(const std::string& path, const std::string& dataflow, const std
 
 TEST(Merge, RefusesWhatDoesNotGoTogether) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
+  const SweepPlan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
   const std::string a = folder.path("a.db"), b = folder.path("b.db"), c = folder.path("c.db");
   run(plan, a);
   fs::copy_file(a, b);
-  change_rows(b, "mas", [](Row& row) { row[column_index("cycles")] = std::int64_t{1}; });
+  change_rows(b, "mas", [](SqlRow& row) { row[column_index("cycles")] = std::int64_t{1}; });
   EXPECT_NE(message_of([&] { merge_databases(c, {a, b}); }).find("have different results for job"), std::string::npos);
   EXPECT_FALSE(fs::exists(c));
   // A crashed row gives way, from whichever side it comes.
-  change_rows(b, "mas", [](Row& row) {
+  change_rows(b, "mas", [](SqlRow& row) {
     row[column_index("cycles")] = {};
     row[column_index("status")] = std::string(kCrashed);
     row[column_index("error")] = std::string("signal 9");
@@ -397,7 +427,7 @@ TEST(Merge, RefusesWhatDoesNotGoTogether) {
 // A trigger could change what is stored, and an index that allows a value once would drop rows.
 TEST(Merge, RefusesADestinationThatChangesRows) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
+  const SweepPlan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
   const std::string whole = folder.path("whole.db"), empty = folder.path("empty.db");
   run(plan, whole);
   { const Database made(empty, Database::Mode::kWrite); }
@@ -419,7 +449,7 @@ TEST(Merge, RefusesADestinationThatChangesRows) {
 
 TEST(Database, RefusesWhatItDoesNotKnow) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\n"));
+  const SweepPlan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\n"));
   const std::string path = folder.path("a.db");
   run(plan, path);
   const auto refusal = [&](const std::string& change) {
@@ -430,7 +460,7 @@ TEST(Database, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_NE(refusal("PRAGMA user_version = 2").find("has schema version 2; this attnvp reads version 3"),
             std::string::npos);
-  EXPECT_NE(refusal("PRAGMA application_id = 0").find("is no database of attnvp sweep"), std::string::npos);
+  EXPECT_NE(refusal("PRAGMA application_id = 0").find("not a database of attnvp sweep"), std::string::npos);
   EXPECT_NE(refusal("ALTER TABLE jobs RENAME COLUMN cycles TO ticks").find("'ticks' where this one has 'cycles'"),
             std::string::npos);
   EXPECT_NE(refusal("UPDATE jobs SET seconds = seconds / 2").find("its values do not match its checksum"),
@@ -438,11 +468,11 @@ TEST(Database, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(refusal("UPDATE meta SET name = 'axis none' WHERE name LIKE 'sweep %'").find("is damaged: it says"),
             std::string::npos);
   EXPECT_NE(refusal("UPDATE meta SET value = 'x'").find("another version of the simulator"), std::string::npos);
-  EXPECT_NE(message_of([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("it is no database"),
+  EXPECT_NE(message_of([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("not a database"),
             std::string::npos);
   EXPECT_NE(message_of([&] { run(plan, folder.path("no/a.db")); }).find("cannot be opened"), std::string::npos);
   // A crashed row is tried anew.
-  change_rows(path, "mas", [](Row& row) { row[column_index("status")] = std::string(kCrashed); });
+  change_rows(path, "mas", [](SqlRow& row) { row[column_index("status")] = std::string(kCrashed); });
   EXPECT_EQ(run(plan, path).done, 1U);
 }
 

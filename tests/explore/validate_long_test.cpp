@@ -23,9 +23,9 @@ void expect_all_rows(const SetResult& r) {
 TEST(ValidateLong, AttentionKernels) {
   const SetResult r = shipped("attention");
   expect_all_rows(r);
-  std::map<bool, std::vector<Point>> points;  // by whether they are prefill
+  std::map<bool, std::vector<MeasuredPoint>> points;  // by whether they are prefill
   for (std::size_t i = 0; i < r.points.size(); ++i) {
-    const Row row(r.columns, r.lines[r.rows[i] - 1], r.rows[i]);
+    const DataRow row(r.columns, r.lines[r.rows[i] - 1], r.rows[i]);
     points[row.whole("prefill_chunk") > 0].push_back(r.points[i]);
   }
   ASSERT_EQ(points.size(), 2U);
@@ -49,23 +49,35 @@ TEST_P(ValidateSets, AreWithinTheirBar) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ValidateLong, ValidateSets,
-                         testing::Values(Bar{"chains", 0.02}, Bar{"flash", 0.12}, Bar{"gemm-softmax", 0.12},
-                                         Bar{"dram-curves", 0.12}, Bar{"ascend-910b", 0.08}, Bar{"blackhole", 0.25},
+                         testing::Values(Bar{"chains", 0.02}, Bar{"flash", 0.08}, Bar{"gemm-softmax", 0.08},
+                                         Bar{"dram-curves", 0.12}, Bar{"ascend-910b", 0.08}, Bar{"blackhole", 0.12},
                                          Bar{"mi355x", 0.15}, Bar{"tpu-v4", 0.13}, Bar{"tpu-v6e", 0.18},
-                                         Bar{"wormhole", 0.22}, Bar{"rtx4090-layers", 0.15},
-                                         Bar{"a100-80gb-softmax", 0.15}),
+                                         Bar{"wormhole", 0.14}, Bar{"rtx4090-layers", 0.12},
+                                         Bar{"a100-80gb-softmax", 0.06}, Bar{"gv100-power", 0.15},
+                                         Bar{"h100-decode", 0.20}),
                          [](const auto& of) { return std::to_string(of.index); });
 
 // Tile sizes of one pair of GEMMs, beside each other.
 TEST(ValidateLong, ChainsFollowTheirTileSizes) { EXPECT_GE(shipped("chains").errors.within_groups.value(), 0.9); }
+
+// The measured time of a step isolates the energy model.
+TEST(ValidateLong, DecodingStepsHaveTheirEnergy) {
+  const SetResult r = shipped("h100-decode");
+  EXPECT_GE(r.errors.spearman, 0.95);
+  EXPECT_GE(coverage_of(r.points).value(), 0.9);
+  const auto with = std::find_if(r.further.begin(), r.further.end(),
+                                 [](const PointSeries& s) { return s.name == "with_measured_time"; });
+  ASSERT_NE(with, r.further.end());
+  EXPECT_LE(with->errors.mape, 0.15);
+}
 
 // A set without bars of its own is one that nobody has looked at.
 TEST(ValidateLong, NoSetIsLeftOut) {
   std::vector<std::string> names;
   for (const std::string& file : files_of_sets()) names.push_back(std::filesystem::path(file).stem().string());
   EXPECT_EQ(names, (std::vector<std::string>{"a100-80gb-softmax", "ascend-910b", "attention", "blackhole", "chains",
-                                             "dram-curves", "flash", "gemm-softmax", "mi355x", "rtx4090-layers",
-                                             "tpu-v4", "tpu-v6e", "wormhole"}));
+                                             "dram-curves", "flash", "gemm-softmax", "gv100-power", "h100-decode",
+                                             "mi355x", "rtx4090-layers", "tpu-v4", "tpu-v6e", "wormhole"}));
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 namespace attnvp::validate {
 namespace {
 
-Point point(double measured, double predicted, const char* unit = "us") { return {"", measured, predicted, unit, ""}; }
+MeasuredPoint point(double measured, double predicted, const char* unit = "us") {
+  return {"", measured, predicted, unit, ""};
+}
 
 TEST(ValidateErrors, AreMeansOfPredictedOverMeasured) {
   const Errors e = errors_of({point(100, 110), point(200, 190), point(50, 50)});
@@ -36,7 +38,8 @@ TEST(ValidateErrors, CorrelateWithinGroups) {
   EXPECT_DOUBLE_EQ(correlation({1, 2, 3}, {10, 20, 30}), 1);
   EXPECT_DOUBLE_EQ(correlation({4, 4, 4}, {1, 2, 3}), 0);
   // Of a only: between the groups they follow, within a half; b has one point too few.
-  const std::vector<Point> points = {point(1, 10), point(2, 30), point(3, 20), point(100, 1000), point(200, 900)};
+  const std::vector<MeasuredPoint> points = {point(1, 10), point(2, 30), point(3, 20), point(100, 1000),
+                                             point(200, 900)};
   EXPECT_NEAR(correlation_within({"a", "a", "a", "b", "b"}, points).value(), 0.5, 1e-12);
   EXPECT_FALSE(correlation_within({"a", "a", "b", "b", "c"}, points).has_value());
 }
@@ -55,7 +58,7 @@ TEST(ValidateKernels, KindsFollowTheTextOfNet) {
 TEST(ValidateRow, FindsColumnsByNameAndComplainsWithTheLine) {
   const std::vector<std::string> columns = {"a", "b", "c"};
   const config::CsvLine line{{"x.csv", 7}, {"2.5", "", "two"}};
-  const Row row(columns, line, 3);
+  const DataRow row(columns, line, 3);
   EXPECT_EQ(row.number(), 3U);
   EXPECT_DOUBLE_EQ(row.positive("a"), 2.5);
   EXPECT_TRUE(row.empty("b"));

@@ -15,9 +15,9 @@ Deal deal_of(const std::vector<std::uint16_t>& weights) {
   return {cores, static_cast<uint32_t>(weights.size())};
 }
 
-std::vector<uint32_t> split(const Deal& deal, std::size_t cores, uint64_t from, uint32_t units, uint32_t room) {
+std::vector<uint32_t> split(const Deal& deal, std::size_t cores, uint64_t from, uint32_t units, uint32_t capacity) {
   uint32_t begin[hal::kMostCores + 1];
-  deal.split(from, units, room, begin);
+  deal.split(from, units, capacity, begin);
   EXPECT_EQ(begin[0], 0U);
   EXPECT_EQ(begin[cores], units);
   std::vector<uint32_t> own;

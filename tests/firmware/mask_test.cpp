@@ -159,7 +159,7 @@ TEST(Mask, PartsOfBlocksAreWhatRowsNeed) {
         std::vector<bool> covered(l.keys, false);
         uint32_t number = 0, firsts = 0, lasts = 0;
         for (uint32_t j = 0; j < cut.count(); ++j) {
-          const KeyBlocks::Part part = cut.part(item, j);
+          const KeyBlocks::KeyPart part = cut.part(item, j);
           if (!part.any()) continue;
           ASSERT_EQ(cut.number_of(item, j), number);
           ASSERT_EQ(cut.block_of(item, number), j);

@@ -1,4 +1,4 @@
-"""What goes wrong from outside: a sweep that is killed at any time and goes on, a disk that is full at any byte."""
+"""External failures: a sweep that is killed at any time and resumed, a disk that is full at any byte."""
 import os
 import resource
 import signal
@@ -17,7 +17,7 @@ axes:
 
 
 def rows(folder, database):
-    """All cells but those that depend on the host, in the order of the jobs' keys."""
+    """All cells except those that depend on the host, in the order of the jobs' keys."""
     with sqlite3.connect(os.path.join(folder, database)) as connection:
         cursor = connection.execute('SELECT * FROM jobs ORDER BY "key"')
         names = [column[0] for column in cursor.description]
@@ -25,7 +25,7 @@ def rows(folder, database):
 
 
 def kill_and_resume(program, folder, dice):
-    """What a sweep leaves that is killed again and again is what an undisturbed one leaves."""
+    """A sweep that is killed repeatedly gives the database of an undisturbed one."""
     with open(os.path.join(folder, "s.yaml"), "w", encoding="utf-8") as file:
         file.write(SWEEP)
     for _ in range(dice.randrange(1, 5)):
@@ -37,7 +37,7 @@ def kill_and_resume(program, folder, dice):
         process.wait()
     for database in ("killed.db", "whole.db"):
         status, _, err = oracle.run([program, "sweep", "s.yaml", "--db", database, "--jobs", "2"], folder)
-        wrong = oracle.judge(status, err, (0,))
+        wrong = oracle.check(status, err, (0,))
         if wrong:
             return f"sweep into {database}: {wrong}"
     killed, whole = rows(folder, "killed.db"), rows(folder, "whole.db")
@@ -45,7 +45,7 @@ def kill_and_resume(program, folder, dice):
 
 
 def full_disk(program, folder, dice):
-    """A file that may not grow beyond a size is as a full disk: status 2 with a reason, and no file is left half written."""
+    """A limit on file size acts as a full disk: status 2 with a reason, and no partial file."""
     most = dice.choice([0, 1, 100, 1000, 4096, dice.randrange(20000)])
 
     def limits():
@@ -55,7 +55,7 @@ def full_disk(program, folder, dice):
     outputs = dice.choice([["--json", "o.json"], ["--vcd", "o.vcd"], ["--timeline", "o.trace"], ["--out", "o.npy"],
                            ["--json", "o.json", "--vcd", "o.vcd"]])
     status, _, err = oracle.run([program, "run", "--net", "H=1,N=32,E=16"] + outputs, folder, limits=limits)
-    wrong = oracle.judge(status, err, (0, 2))
+    wrong = oracle.check(status, err, (0, 2))
     left = [name for name in os.listdir(folder) if name.startswith(("o.", ".o"))]
     if not wrong and status == 2 and left:
         wrong = f"exit status 2, and {', '.join(sorted(left))} is left"

@@ -25,7 +25,7 @@ REGRESS = os.path.join(ROOT, "tests", "fuzz", "regress")
 
 
 def corpus(program, folder):
-    """What the program itself writes, to be mutated."""
+    """Files written by the program, for mutation."""
     def must(*arguments):
         status, _, err = oracle.run([program, *arguments], folder)
         if status != 0:
@@ -43,7 +43,7 @@ def corpus(program, folder):
 
 
 def attempt(program, case, env):
-    """What is wrong with a case, or nothing."""
+    """Finding in a case, or None."""
     with tempfile.TemporaryDirectory(prefix="attnvp-fuzz-") as folder:
         for name, data in case.files.items():
             with open(os.path.join(folder, name), "wb") as file:
@@ -52,7 +52,7 @@ def attempt(program, case, env):
         for arguments in case.commands:
             words = [a.encode("utf-8", "surrogateescape") for a in arguments]
             results.append(oracle.run([program.encode(), *words], folder, env))
-            wrong = oracle.judge(results[-1][0], results[-1][2])
+            wrong = oracle.check(results[-1][0], results[-1][2])
             if wrong:
                 return f"{wrong}: {results[-1][2].decode('utf-8', 'replace')[:600]}"
         return case.checks(folder, results) if case.checks else None

@@ -1,4 +1,4 @@
-"""Random changes of texts and of bytes, equal for equal dice."""
+"""Random changes of texts and of bytes; equal seeds give equal changes."""
 
 NUMBERS = ["0", "1", "-1", "2", "3", "7", "64", "65", "1e9", "1e308", "1e-308", "-0", "nan", "inf", "0x10", "4294967295",
            "4294967296", "18446744073709551615", "18446744073709551616", "999999999999999999999", "0.5", "1/3", "1 GHz",
@@ -8,7 +8,7 @@ SNIPPETS = ["\0", "\x1b[31m", "\xff", "\u202e", "\U0001f600", "%s%n", "'", '"', 
 
 
 def text(dice, original):
-    """A text with a few things changed."""
+    """A text with a few random changes."""
     lines = original.split("\n")
     for _ in range(dice.choice([1, 1, 1, 2, 3, 8])):
         if not lines:
@@ -45,7 +45,7 @@ def text(dice, original):
 
 
 def binary(dice, original):
-    """Bytes with bits flipped, pieces lost, doubled or overwritten."""
+    """Bytes with bits flipped, and pieces removed, repeated or overwritten."""
     data = bytearray(original)
     for _ in range(dice.choice([1, 1, 2, 4, 16])):
         if not data:

@@ -1,5 +1,5 @@
-"""What every command line must do, whatever it is given: end in time, with status 0, 1 or 2; and where that is not 0, say why
-in sentences that can be printed."""
+"""Conditions on every command, for any input: it ends in time with status 0, 1 or 2; other than 0 with a reason in
+printable sentences."""
 import os
 import re
 import signal
@@ -8,11 +8,11 @@ import subprocess
 FORBIDDEN = re.compile(
     r"unexpected failure|[Aa]ssert|AddressSanitizer|LeakSanitizer|runtime error:|terminate called|Segmentation|std::|"
     r"basic_string|bad_alloc|stack smashing|double free|vector::|map::at")
-TIMEOUT = 120  # seconds, on a host that has nothing else to do
+TIMEOUT = 120  # seconds, on an idle host
 
 
 def patience():
-    """On one that is busy, as much longer as there are more who want a processor."""
+    """Timeout on a busy host: longer in proportion to its load."""
     return TIMEOUT * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -33,8 +33,8 @@ def run(argv, cwd, env=None, limits=None):
         return None, out, err
 
 
-def judge(status, err, allowed=(0, 1, 2)):
-    """What is wrong with it, or nothing."""
+def check(status, err, allowed=(0, 1, 2)):
+    """Violated condition, or None."""
     text = err.decode("utf-8", "replace")
     if status is None:
         return f"did not end within {TIMEOUT} s of a host of its own"

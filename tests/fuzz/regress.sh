@@ -1,5 +1,5 @@
 #!/bin/bash
-# Inputs that were findings once, and a few cases of every target.
+# Inputs of repaired findings, and a few cases of every target.
 #   regress.sh ATTNVP SOURCE_DIR
 command -v python3 >/dev/null || exit 77
 export PYTHONDONTWRITEBYTECODE=1

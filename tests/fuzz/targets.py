@@ -1,5 +1,5 @@
-"""What is fuzzed: for every file format one target, the command line, and jobs that must go well. A target makes a case of dice:
-files, and command lines that use them."""
+"""Targets of fuzzing: one for every file format, one for the command line, and one for jobs that must succeed. A target
+makes a random case: files, and command lines that use them."""
 import glob
 import json
 import os
@@ -13,7 +13,7 @@ class Case:
     def __init__(self, files, commands, checks=None):
         self.files = files        # name: bytes
         self.commands = commands  # lists of arguments
-        self.checks = checks      # of a case that must go well: called with the folder and the results
+        self.checks = checks      # for cases that must succeed: called with the folder and the results
 
 
 def seeds_of(root, pattern):
@@ -21,10 +21,10 @@ def seeds_of(root, pattern):
 
 
 class Corpus:
-    """Texts to begin with, by what they are for."""
+    """Initial texts, by purpose."""
 
     def __init__(self, root, made):
-        self.made = made  # a folder with files that the program itself has written
+        self.made = made  # folder with files written by the program
         self.texts = {name: [data.decode("utf-8") for data in seeds_of(root, pattern).values()]
                       for name, pattern in {"hardware": "configs/hardware/*.yaml", "network": "configs/networks/*.yaml",
                                             "tiling": "configs/tilings/*.yaml", "energy": "configs/energy/*.yaml",
@@ -150,7 +150,7 @@ def command_line(dice, corpus):
 
 
 def jobs(dice, corpus):
-    """A job that may be refused, but not go wrong: right bytes, nothing found, the same whatever takes how long."""
+    """A job that may be refused but not fail: golden bytes, no findings, equal results for all latencies."""
     heads, keys, width = dice.randrange(1, 5), dice.randrange(1, 100), dice.randrange(1, 60)
     queries = dice.choice([1, keys, dice.randrange(1, keys + 1)])
     net = f"B={dice.choice([1, 1, 2])},H={heads},NQ={queries},NKV={keys},E={width}"

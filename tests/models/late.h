@@ -25,9 +25,9 @@ struct LateConfig {
 
   static void describe(config::Keys<LateConfig>& key) {
     using namespace config;
-    key(number("before_cycles", Unit::kCycles, 0, 100, "annotated on the way to the target"),
+    key(number("before_cycles", KeyUnit::kCycles, 0, 100, "annotated on the way to the target"),
         &LateConfig::before_cycles);
-    key(number("after_cycles", Unit::kCycles, 0, 100, "annotated on the way back"), &LateConfig::after_cycles);
+    key(number("after_cycles", KeyUnit::kCycles, 0, 100, "annotated on the way back"), &LateConfig::after_cycles);
   }
 };
 
@@ -69,8 +69,8 @@ struct LateAccess final : PendingAccess {
 template <bool kWaits>
 class LateInterconnect : public Interconnect {
  public:
-  LateInterconnect(sc_core::sc_module_name name, const ModuleContext& site)
-      : Interconnect(name, site.context), config_(site.machine.own<LateConfig>()) {}
+  LateInterconnect(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Interconnect(name, module_context.context), config_(module_context.machine.own<LateConfig>()) {}
   bool is_approximately_timed() const override { return !kWaits; }
 
  private:
@@ -107,13 +107,13 @@ constexpr std::uint64_t kLateMemoryCycles = 7;
 template <class Inner, bool kWaits>
 class LateMemory : public Memory, private Target, private StreamTarget {
  public:
-  LateMemory(sc_core::sc_module_name name, const ModuleContext& site)
-      : Memory(name, site.context), inner_("inner", site) {
-    for (std::uint32_t i = 0; i < site.engines; ++i) {
+  LateMemory(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Memory(name, module_context.context), inner_("inner", module_context) {
+    for (std::uint32_t i = 0; i < module_context.engines; ++i) {
       streams_.push_back(std::make_unique<Streams>(("in" + std::to_string(i)).c_str(), *this, i));
       streams_.back()->out.bind(inner_.stream(i));
     }
-    for (std::uint32_t i = 0; i < site.initiators; ++i) {
+    for (std::uint32_t i = 0; i < module_context.initiators; ++i) {
       ports_.push_back(std::make_unique<Port>("bus_in" + std::to_string(i), *this, i));
       ports_.back()->out.bind(inner_.in(i));
     }
@@ -219,8 +219,10 @@ bool add_late_kinds(const char* name) {
 // Processor without run-ahead: every access waits before and after it.
 class WaitingProcessor : public Processor, private hal::Cpu {
  public:
-  WaitingProcessor(sc_core::sc_module_name name, const ModuleContext& site)
-      : Processor(name, site.context), config_(site.machine.control), firmware_(*site.firmware) {
+  WaitingProcessor(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Processor(name, module_context.context),
+        config_(module_context.machine.control),
+        firmware_(*module_context.firmware) {
     SC_HAS_PROCESS(WaitingProcessor);
     SC_THREAD(run);
     sensitive << start_;
@@ -265,8 +267,8 @@ class WaitingProcessor : public Processor, private hal::Cpu {
   sc_core::sc_event start_;
 };
 inline const bool kWaitingProcessor =
-    add_kind<Processor>({"control", "waiting", "waits by itself", {}, [](const ModuleContext& site) {
-                           return std::make_unique<WaitingProcessor>(site.name, site);
+    add_kind<Processor>({"control", "waiting", "waits by itself", {}, [](const ModuleContext& module_context) {
+                           return std::make_unique<WaitingProcessor>(module_context.name, module_context);
                          }});
 
 inline const bool kLateKinds = add_late_kinds<false>("late") && add_late_kinds<true>("waiting");

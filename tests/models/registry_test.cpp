@@ -11,7 +11,7 @@ namespace {
 // Counts energy of a component that its registration does not name.
 class Spender : public Memory {
  public:
-  Spender(sc_core::sc_module_name name, const ModuleContext& site) : Memory(name, site.context) {}
+  Spender(sc_core::sc_module_name name, const ModuleContext& module_context) : Memory(name, module_context.context) {}
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   Counter spent{*this, "spent", "actions", "nobody knows", {"attnvp.secret", "spend"}};
 

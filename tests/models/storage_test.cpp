@@ -23,12 +23,12 @@ TEST(HostMemory, IsSharedUpToTheLimitAndGivenBack) {
   EXPECT_GT(host_memory::available_bytes(), 1U << 20);
   host_memory::set_limit(1000);
   {
-    host_memory::Share one("one", 600), other("other");
+    host_memory::MemoryShare one("one", 600), other("other");
     EXPECT_TRUE(other.raise_to(400));
     EXPECT_FALSE(other.raise_to(401));
     EXPECT_TRUE(other.raise_to(100));  // it has more
     try {
-      const host_memory::Share third("a third", 5'000'000);
+      const host_memory::MemoryShare third("a third", 5'000'000);
       ADD_FAILURE() << "it was given 5 MB of 1 kB";
     } catch (const host_memory::Exceeded& e) {
       EXPECT_STREQ(e.what(),

@@ -32,7 +32,7 @@ struct Setting {
   const char* machine;
   std::vector<std::string> changes;
   const char* layer;
-  std::vector<job::Tiling::Entry> tiles;  // as far as the dataflow has them and the layer takes them
+  std::vector<job::Tiling::TileParameter> tiles;  // as far as the dataflow has them and the layer takes them
 };
 const Setting kSettings[] = {
     {"edge-small", {}, "H=2,N=48,E=16", {{"nq", 16}, {"nkv", 16}}},
@@ -117,15 +117,15 @@ class Subject {
  private:
   job::Schedule completed(const Setting& setting, job::Schedule schedule) const {
     job::Schedule tiled = schedule;
-    for (const job::Tiling::Entry& e : setting.tiles) tiled.tiling.set(e.first, e.second);
+    for (const job::Tiling::TileParameter& e : setting.tiles) tiled.tiling.set(e.first, e.second);
     try {
       return runs::complete(machine_, network_, tiled);
     } catch (const std::runtime_error&) {
       return runs::complete(machine_, network_, schedule);
     }
   }
-  schedule::check::Report check(const schedule::check::Change& change,
-                                const schedule::check::EventChange& of_processor) const {
+  schedule::check::Report check(const schedule::check::CommandMutation& change,
+                                const schedule::check::TokenMutation& of_processor) const {
     return schedule::check::check_changed(made_, machine_, {job::result_bytes(network_, schedule_)}, change,
                                           of_processor);
   }
@@ -139,8 +139,8 @@ class Subject {
     platform.write(made_.block.layer.o, nans.data(), dram);
   }
   // With random delays of a seed, or none for 0. Nothing: it stopped on its own, or firmware said that it failed.
-  std::optional<job::RunResult> run(const schedule::check::Change& change,
-                                    const schedule::check::EventChange& of_processor, std::uint64_t seed) {
+  std::optional<job::RunResult> run(const schedule::check::CommandMutation& change,
+                                    const schedule::check::TokenMutation& of_processor, std::uint64_t seed) {
     if (!runner_) runner_ = std::make_unique<runs::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
     Platform& platform = runner_->platform();
     spoil(platform);

@@ -11,10 +11,10 @@ void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, {2});
+  AttentionSteps attention(rt, work, tiling, {2});
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {1, true, tiling.row_buffers});
+  Loads loads(rt, work, attention, &AttentionSteps::load_q, &k, &v, {1, true, tiling.row_buffers});
   Work::Round i = work.first(), i_1;
   while (rt.ok() && (i.valid || i_1.valid)) {
     if (i_1.valid) loads.need_for_o();

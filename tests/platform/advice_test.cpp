@@ -44,7 +44,8 @@ const job::Advice* find(const std::vector<job::Advice>& all, const std::string& 
 
 double speedup(const Advised& a, const job::Advice& advice) {
   MachineConfig machine = a.machine;
-  for (const job::Advice::Setting& s : advice.settings) config::apply_setting(machine, {s.key, s.value, {"advised"}});
+  for (const job::Advice::AdvisedSetting& s : advice.settings)
+    config::apply_setting(machine, {s.key, s.value, {"advised"}});
   config::finish_machine(machine, {"advised"});
   const job::RunResult faster = run(machine, a.result.network.name(), a.result.schedule);
   return static_cast<double>(a.result.cycles) / static_cast<double>(faster.cycles);

@@ -28,7 +28,7 @@ job::SideBySide together(const MachineConfig& machine, const std::vector<Job>& j
     neighbours.back().schedule.tiling = job::parse_tiling(j.tiling);
     if (full) neighbours.back().tensors = job::random_tensors(neighbours.back().network, neighbours.size());
   }
-  const std::vector<job::Part> parts = job::parts_of(machine, clusters);
+  const std::vector<job::MachinePart> parts = job::parts_of(machine, clusters);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     neighbours[i].schedule = complete(parts[i].machine, neighbours[i].network, neighbours[i].schedule);
   }
@@ -196,12 +196,12 @@ TEST_P(Pairs, AreGoldenAndHoldUpEachOther) {
     m.clusters = r.from(2, 4);
     m.energy = "fusemax-45nm";
     const std::uint32_t cut = r.from(1, m.clusters - 1);
-    const std::vector<job::Part> parts = job::parts_of(m, {{cut, m.clusters - cut}, {0, cut}});
+    const std::vector<job::MachinePart> parts = job::parts_of(m, {{cut, m.clusters - cut}, {0, cut}});
     std::vector<job::Neighbour> jobs;
     std::vector<job::RunResult> alone;
     std::string text;
     try {
-      for (const job::Part& part : parts) {
+      for (const job::MachinePart& part : parts) {
         const std::string dataflow = kUnderRules[r.from(0, static_cast<std::uint32_t>(kUnderRules.size()) - 1)];
         jobs.push_back({random_network(r), job::parse_dataflow(dataflow), {}});
         jobs.back().tensors = job::random_tensors(jobs.back().network, number);

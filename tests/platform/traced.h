@@ -34,7 +34,7 @@ inline Traced trace(const Options& o = {}) {
   schedule.tiling = job::parse_tiling(o.tiling);
   job::Tensors tensors;
   if (o.full_data) tensors = job::random_tensors(network, 1);
-  trace::Request request;
+  trace::TraceRequest request;
   request.waveform = request.timeline = true;
   request.scopes = o.scopes;
   request.from_cycle = o.from;

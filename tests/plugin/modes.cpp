@@ -155,7 +155,7 @@ class Memory : public sc_core::sc_module {
 
 class Plugin : public attnvp::DramPlugin {
  public:
-  explicit Plugin(const attnvp::DramPluginSite& site) : memory_(site.name) {
+  explicit Plugin(const attnvp::DramPluginSite& module_context) : memory_(module_context.name) {
     if (begins("constructor_throw")) fail_in("the constructor");
   }
   tlm::tlm_target_socket<>& socket() override { return memory_.socket; }
@@ -177,6 +177,6 @@ extern "C" std::uint32_t attnvp_dram_plugin_version() {
   if (begins("version_throw")) fail_in("the version");
   return attnvp::kDramPluginVersion + static_cast<std::uint32_t>(kLoaded);
 }
-extern "C" attnvp::DramPlugin* attnvp_make_dram_plugin(const attnvp::DramPluginSite* site) {
-  return is("null") ? nullptr : new Plugin(*site);
+extern "C" attnvp::DramPlugin* attnvp_make_dram_plugin(const attnvp::DramPluginSite* module_context) {
+  return is("null") ? nullptr : new Plugin(*module_context);
 }

@@ -25,8 +25,9 @@ const sc_core::sc_time kCarry(2, sc_core::SC_NS);
 
 class Network : public sc_core::sc_module {
  public:
-  Network(sc_core::sc_module_name name, const attnvp::PluginContext& site) : sc_module(name), targets_(site.targets) {
-    for (std::uint32_t i = 0; i < site.initiators; ++i) {
+  Network(sc_core::sc_module_name name, const attnvp::PluginContext& module_context)
+      : sc_module(name), targets_(module_context.targets) {
+    for (std::uint32_t i = 0; i < module_context.initiators; ++i) {
       in.push_back(std::make_unique<In>(("in" + std::to_string(i)).c_str()));
       in.back()->register_b_transport(this, &Network::b_transport, static_cast<int>(i));
       in.back()->register_nb_transport_fw(this, &Network::forward, static_cast<int>(i));
@@ -101,7 +102,7 @@ class Network : public sc_core::sc_module {
     return socket->nb_transport_bw(payload, phase, delay);
   }
 
-  const std::vector<attnvp::PluginContext::Range> targets_;
+  const std::vector<attnvp::PluginContext::TargetRange> targets_;
   std::map<const tlm::tlm_generic_payload*, int> initiator_of_;
   int count_ = 0, responses_ = 0;
   sc_core::sc_event never_;
@@ -109,7 +110,7 @@ class Network : public sc_core::sc_module {
 
 class Plugin : public attnvp::InterconnectPlugin {
  public:
-  explicit Plugin(const attnvp::PluginContext& site) : network_(site.name, site) {}
+  explicit Plugin(const attnvp::PluginContext& module_context) : network_(module_context.name, module_context) {}
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *network_.in.at(initiator); }
   tlm::tlm_initiator_socket<>& out(std::uint32_t target) override { return *network_.out.at(target); }
   bool phases() const override { return mode().rfind("at_", 0) == 0; }

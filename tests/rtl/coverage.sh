@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the tests of the RTL cover, by Verilator: coverage.sh TEST_RTL
-# Lines: more than 95 %, or it fails. Toggles are shown.
+# Coverage of the RTL tests, measured by Verilator: coverage.sh TEST_RTL
+# Fails if line coverage is 95% or less. Toggle coverage is printed.
 set -euo pipefail
 
 test=$(realpath -- "$1")

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Ten jobs under valgrind: no access to what is not there or not initialised, nothing lost.
+# Ten jobs under valgrind: no invalid or uninitialised access, no leak.
 #   valgrind.sh ATTNVP SOURCE_DIR
-# A step of the stack pointer further than the largest frame (85 kB) is a switch to another coroutine's stack.
+# A change of the stack pointer beyond the largest frame (85 kB) is a switch to another coroutine's stack.
 command -v valgrind >/dev/null || exit 77
 attnvp=$1
 folder=$(mktemp -d)

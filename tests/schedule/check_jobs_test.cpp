@@ -110,17 +110,17 @@ TEST(CheckSources, NamesTheDataflowsLine) {
 // Of a schedule without its processor's last wait: the result that is not waited for.
 schedule::check::Finding unfinished(const schedule::Job& made, const MachineConfig& machine, std::uint64_t bytes) {
   std::uint64_t last = 0;
-  const auto look = [&](std::uint32_t, std::uint64_t n, bool take, std::uint32_t&, std::uint32_t&) {
+  const auto find_last_take = [&](std::uint32_t, std::uint64_t n, bool take, std::uint32_t&, std::uint32_t&) {
     if (take) last = n;
   };
   const auto drop = [&](std::uint32_t, std::uint64_t n, bool, std::uint32_t&, std::uint32_t& tokens) {
     if (n == last) tokens = 0;
   };
-  schedule::check::check_changed(made, machine, {}, {}, look);
+  schedule::check::check_changed(made, machine, {}, {}, find_last_take);
   schedule::check::Report report = schedule::check::check_changed(made, machine, {bytes}, {}, drop);
   name_sources(report, made, machine);
   for (const schedule::check::Finding& f : report.findings) {
-    if (f.kind == schedule::check::Kind::kUnfinished) return f;
+    if (f.kind == schedule::check::FindingKind::kUnfinished) return f;
   }
   return {};
 }
@@ -137,7 +137,7 @@ TEST(CheckSources, NamesStoresThatNobodyWaitsFor) {
       const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow, firmware));
       const schedule::check::Finding f =
           unfinished(job::make_job(machine, network, schedule), machine, job::result_bytes(network, schedule));
-      ASSERT_EQ(f.kind, schedule::check::Kind::kUnfinished) << dataflow;
+      ASSERT_EQ(f.kind, schedule::check::FindingKind::kUnfinished) << dataflow;
       EXPECT_EQ(f.parties[0].source.rfind("firmware/dataflows/", 0), 0U) << to_text(f);
     }
   }
@@ -271,8 +271,8 @@ TEST(CheckScales, FindsDenominatorsOfAnotherTile) {
   schedule = runs::complete(machine, network, schedule);
   std::uint64_t moved = 0;  // the number of the command
   std::uint32_t cluster = 0;
-  const schedule::check::Change move = [&](std::uint32_t c, const schedule::Queue& q, std::uint64_t n,
-                                           hal::Descriptor& d) {
+  const schedule::check::CommandMutation move = [&](std::uint32_t c, const schedule::Queue& q, std::uint64_t n,
+                                                    hal::Descriptor& d) {
     if (q.unit != schedule::Unit::kVec || q.index != 0 || d.opcode != hal::Opcode::kOnlineSoftmax) return;
     if (n > 20 && moved == 0) moved = n, cluster = c;
     if (n == moved && c == cluster) d.operand[3].address += 2 * std::uint64_t{d.operand[3].row_stride};

@@ -19,7 +19,7 @@ using firmware::Matrix;
 using schedule::Queue;
 using schedule::Unit;
 using schedule::check::Finding;
-using schedule::check::Kind;
+using schedule::check::FindingKind;
 using schedule::check::Report;
 
 constexpr std::uint32_t kRows = 16, kEmb = 16, kKeys = 32;
@@ -28,7 +28,8 @@ constexpr Events kQReady{0, 1}, kKReady{1, 1}, kC{2, 1}, kP{3, 1}, kOReady{4, 1}
 
 // One head's attention, from loads to the store; tests leave out or change what they are about.
 struct Script {
-  Script() : trace(machine), accesses(machine), recorder(trace, accesses, 0, schedule::check::Recorder::Levels::kFast) {
+  Script()
+      : trace(machine), accesses(machine), recorder(trace, accesses, 0, schedule::check::TraceRecorder::Levels::kFast) {
     job.block.layer.q = kQ;
     job.block.layer.k = kK;
     job.block.layer.v = kV;
@@ -78,10 +79,10 @@ struct Script {
   schedule::Job job;
   schedule::check::Trace trace;
   schedule::check::Accesses accesses;
-  schedule::check::Recorder recorder;
+  schedule::check::TraceRecorder recorder;
 };
 
-const Finding* find(const Report& r, Kind kind) {
+const Finding* find(const Report& r, FindingKind kind) {
   for (const Finding& f : r.findings) {
     if (f.kind == kind) return &f;
   }
@@ -103,7 +104,7 @@ TEST(Checker, FindsTheRaceOfALostWait) {
   Script s;
   s.probabilities = softmax(s.c, s.c).then(kP);
   const Report r = s.attention();
-  const Finding* race = find(r, Kind::kRace);
+  const Finding* race = find(r, FindingKind::kRace);
   ASSERT_NE(race, nullptr) << all(r);
   ASSERT_EQ(race->parties.size(), 2U);
   EXPECT_EQ(race->parties[0].queue, "core0.mac");
@@ -126,7 +127,7 @@ TEST(Checker, FindsTheRaceOfWhatPassesL1By) {
     s.dma(1, spill);
     s.recorder.take(waits ? kStored.first : kC.first, 1);
     const Report r = s.end();
-    EXPECT_EQ(find(r, Kind::kRace) == nullptr, waits) << all(r);
+    EXPECT_EQ(find(r, FindingKind::kRace) == nullptr, waits) << all(r);
   }
 }
 
@@ -137,12 +138,12 @@ TEST(Checker, FindsTokensThatNobodyTakes) {
     s.dma(0, s.load_q);
     s.dma(0, s.load_q);
     s.mac(firmware::fence().after(kQReady, 3 - tokens));
-    EXPECT_EQ(find(s.end(), Kind::kLeftOver) != nullptr, false) << tokens;
+    EXPECT_EQ(find(s.end(), FindingKind::kLeftOver) != nullptr, false) << tokens;
     Script lost;
     lost.buffers();
     lost.dma(0, lost.load_q);
     lost.dma(0, lost.load_q);
-    EXPECT_NE(find(lost.end(), Kind::kLeftOver), nullptr);
+    EXPECT_NE(find(lost.end(), FindingKind::kLeftOver), nullptr);
   }
 }
 
@@ -156,7 +157,7 @@ TEST(Checker, NamesTheEventThatWouldOrder) {
   s.vec(s.probabilities);
   s.vec(firmware::fence().after(kC));
   const Report r = s.end();
-  const Finding* race = find(r, Kind::kRace);
+  const Finding* race = find(r, FindingKind::kRace);
   ASSERT_NE(race, nullptr) << all(r);
   EXPECT_EQ(race->event, "e2");
 }
@@ -165,7 +166,7 @@ TEST(Checker, FindsTheWaitWithoutEndOfALostSignal) {
   Script s;
   s.scores = matmul_abt(s.q, s.k, s.c, s.l0).after(kQReady).after(kKReady);
   const Report r = s.attention();
-  const Finding* stuck = find(r, Kind::kDeadlock);
+  const Finding* stuck = find(r, FindingKind::kDeadlock);
   ASSERT_NE(stuck, nullptr) << all(r);
   EXPECT_EQ(stuck->event, "e2");
 }
@@ -174,7 +175,7 @@ TEST(Checker, FindsACommandThatWaitsOnWhenFirmwareHasEnded) {
   Script s;
   s.dma(2, firmware::fence().after({9, 1}));
   const Report r = s.attention();  // all of it is done
-  const Finding* stuck = find(r, Kind::kDeadlock);
+  const Finding* stuck = find(r, FindingKind::kDeadlock);
   ASSERT_NE(stuck, nullptr) << all(r);
   EXPECT_EQ(stuck->event, "e9");
   EXPECT_EQ(stuck->parties[0].queue, "dma2");
@@ -191,7 +192,7 @@ TEST(Checker, FindsAnEngineThatOvertakesItself) {
   s.mac(matmul_ab(s.c, s.v, s.o, s.l0).after(kVReady));
   s.vec(firmware::fence().after(kC));
   const Report r = s.end();
-  EXPECT_NE(find(r, Kind::kRace), nullptr) << all(r);
+  EXPECT_NE(find(r, FindingKind::kRace), nullptr) << all(r);
 
   Script in_order;
   in_order.buffers();
@@ -210,7 +211,7 @@ TEST(Checker, FindsReadsOfNothing) {
   Script s;
   s.load_v = firmware::fence().then(kVReady);
   const Report r = s.attention();
-  const Finding* hole = find(r, Kind::kUnwritten);
+  const Finding* hole = find(r, FindingKind::kUnwritten);
   ASSERT_NE(hole, nullptr) << all(r);
   EXPECT_EQ(hole->low, s.v.address);
   EXPECT_EQ(hole->parties[0].queue, "core0.mac");
@@ -221,7 +222,7 @@ TEST(Checker, FindsAPartThatIsNotLoaded) {
   Script s;  // all rows but one
   s.load_k = copy(Script::at(kK, kKeys - 1, kEmb), Script::at(s.k.address, kKeys - 1, kEmb)).then(kKReady);
   const Report r = s.attention();
-  const Finding* hole = find(r, Kind::kUnwritten);
+  const Finding* hole = find(r, FindingKind::kUnwritten);
   ASSERT_NE(hole, nullptr) << all(r);
   EXPECT_EQ(hole->low, s.k.address + (kKeys - 1) * kEmb * 2);
 }
@@ -232,7 +233,7 @@ TEST(Checker, FollowsRowsThatNothingHasWritten) {
     s.load_q = copy(Script::at(kQ, kRows - 1, kEmb), Script::at(s.q.address, kRows - 1, kEmb)).then(kQReady);
     s.store = copy(Script::at(s.o.address, stored, kEmb), Script::at(kO, stored, kEmb)).after(kOReady).then(kStored);
     const Report r = s.attention();
-    const Finding* blank = find(r, Kind::kUnwritten);
+    const Finding* blank = find(r, FindingKind::kUnwritten);
     ASSERT_EQ(blank != nullptr, stored == kRows) << all(r);
     if (blank == nullptr) continue;
     ASSERT_EQ(blank->parties.size(), 2U);  // who has read nothing, and who stores what has become of it
@@ -248,7 +249,7 @@ TEST(Checker, LooksForNoRowsThatAreAbsent) {
   s.scores.raw().tail.matmul.absent = 3;
   s.multiply.raw().tail.matmul.absent = 2;
   const Report r = s.attention();
-  const Finding* hole = find(r, Kind::kUnwritten);
+  const Finding* hole = find(r, FindingKind::kUnwritten);
   ASSERT_NE(hole, nullptr) << all(r);
   EXPECT_EQ(r.findings.size(), 1U) << all(r);
   EXPECT_EQ(hole->low, s.v.address + (kKeys - 3) * kEmb * 2);
@@ -258,7 +259,7 @@ TEST(Checker, SaysThatThereIsNoSuchEvent) {
   Script s;
   s.recorder.take(5000, 1);
   const Report r = s.end();
-  EXPECT_NE(find(r, Kind::kRefused), nullptr) << all(r);
+  EXPECT_NE(find(r, FindingKind::kRefused), nullptr) << all(r);
 }
 
 TEST(Checker, FindsRowsThatAreLeftOver) {
@@ -275,7 +276,7 @@ TEST(Checker, FindsRowsThatAreLeftOver) {
                  .then(kKReady));
     s.mac(matmul_abt(s.q, s.k, s.c, s.l0).after(kKReady));
     const Report r = s.end();
-    const Finding* torn = find(r, Kind::kTorn);
+    const Finding* torn = find(r, FindingKind::kTorn);
     ASSERT_EQ(torn != nullptr, missed > 0) << all(r);
     if (torn != nullptr) {
       EXPECT_EQ(torn->low, s.k.address + offset);
@@ -287,7 +288,7 @@ TEST(Checker, FindsRowsOfVOfOtherKeys) {
   Script s;
   s.load_v = copy(Script::at(kV + kEmb * 2, kKeys, kEmb), s.v).then(kVReady);
   const Report r = s.attention();
-  const Finding* other = find(r, Kind::kKeys);
+  const Finding* other = find(r, FindingKind::kKeys);
   ASSERT_NE(other, nullptr) << all(r);
   EXPECT_EQ(other->parties[0].number, 2U);
 }
@@ -296,7 +297,7 @@ TEST(Checker, FindsWritesToInputs) {
   Script s;
   s.store = copy(s.o, Script::at(kV, kRows, kEmb)).after(kOReady).then(kStored);
   const Report r = s.attention();
-  EXPECT_NE(find(r, Kind::kInput), nullptr) << all(r);
+  EXPECT_NE(find(r, FindingKind::kInput), nullptr) << all(r);
 }
 
 TEST(Checker, FindsAResultThatNobodyWaitsFor) {
@@ -304,7 +305,7 @@ TEST(Checker, FindsAResultThatNobodyWaitsFor) {
   s.wait = false;
   s.store = copy(s.o, Script::at(kO, kRows, kEmb)).after(kOReady);
   const Report r = s.attention();
-  EXPECT_NE(find(r, Kind::kUnfinished), nullptr) << all(r);
+  EXPECT_NE(find(r, FindingKind::kUnfinished), nullptr) << all(r);
 }
 
 TEST(Checker, FindsAResultThatIsNotWhole) {
@@ -312,7 +313,7 @@ TEST(Checker, FindsAResultThatIsNotWhole) {
   s.store =
       copy(Script::at(s.o.address, kRows / 2, kEmb), Script::at(kO, kRows / 2, kEmb)).after(kOReady).then(kStored);
   const Report r = s.attention();
-  const Finding* hole = find(r, Kind::kMissing);
+  const Finding* hole = find(r, FindingKind::kMissing);
   ASSERT_NE(hole, nullptr) << all(r);
   EXPECT_EQ(hole->low, kO + kRows / 2 * kEmb * 2);
 }
@@ -321,13 +322,13 @@ TEST(Checker, FindsSpaceThatIsNotHeld) {
   Script s;
   s.hold(256);  // of the 512 that Q takes
   s.dma(0, s.load_q);
-  EXPECT_NE(find(s.end(), Kind::kFreed), nullptr);
+  EXPECT_NE(find(s.end(), FindingKind::kFreed), nullptr);
 
   Script crossing;
   crossing.hold(256);
   crossing.hold(1024);
   crossing.dma(0, crossing.load_q);
-  EXPECT_NE(find(crossing.end(), Kind::kCrossing), nullptr);
+  EXPECT_NE(find(crossing.end(), FindingKind::kCrossing), nullptr);
 }
 
 TEST(Checker, FindsSpaceGivenBackTooEarly) {
@@ -339,7 +340,7 @@ TEST(Checker, FindsSpaceGivenBackTooEarly) {
     s.recorder.tagged(0);
     s.hold(0);
     const Report r = s.end();
-    EXPECT_EQ(find(r, Kind::kFreed) == nullptr, waits) << all(r);
+    EXPECT_EQ(find(r, FindingKind::kFreed) == nullptr, waits) << all(r);
   }
 }
 
@@ -349,13 +350,13 @@ TEST(Checker, FindsTwoQueuesAtOneEvent) {
   s.dma(0, copy(Script::at(kQ, kRows, kEmb), s.q).then(kQReady, 2));
   s.mac(firmware::fence().after(kQReady));
   s.vec(firmware::fence().after(kQReady));
-  EXPECT_NE(find(s.end(), Kind::kContended), nullptr);
+  EXPECT_NE(find(s.end(), FindingKind::kContended), nullptr);
 }
 
 TEST(Checker, FindsCountersThatRunOver) {
   Script s;
   for (int i = 0; i < 2; ++i) s.recorder.give(7, 0x8000'0000);
-  EXPECT_NE(find(s.end(), Kind::kOverflow), nullptr);
+  EXPECT_NE(find(s.end(), FindingKind::kOverflow), nullptr);
 }
 
 TEST(Checker, FindsQueuesThatFillUp) {
@@ -367,7 +368,7 @@ TEST(Checker, FindsQueuesThatFillUp) {
     for (std::uint32_t i = 0; i < commands; ++i) s.vec(firmware::fence().after(kC));
     s.mac(firmware::fence().then(kC, commands));
     const Report r = s.end();
-    EXPECT_EQ(find(r, Kind::kDeadlock) != nullptr, commands > 16) << commands << "\n" << all(r);
+    EXPECT_EQ(find(r, FindingKind::kDeadlock) != nullptr, commands > 16) << commands << "\n" << all(r);
   }
 }
 
@@ -378,7 +379,7 @@ TEST(Checker, SaysWhatAnEngineWouldRefuse) {
   s.buffers();
   s.dma(0, bad);
   const Report r = s.end();
-  ASSERT_NE(find(r, Kind::kRefused), nullptr) << all(r);
+  ASSERT_NE(find(r, FindingKind::kRefused), nullptr) << all(r);
 }
 
 // Barriers: every engine gives every engine a token a round, so that one may be a round ahead of another, but not two.
@@ -400,7 +401,7 @@ TEST(Checker, FollowsBarriers) {
       s.vec(firmware::fence().then({10, 2}));
     }
     const Report r = s.end();
-    EXPECT_EQ(find(r, Kind::kRace) == nullptr, tokens == 2) << all(r);
+    EXPECT_EQ(find(r, FindingKind::kRace) == nullptr, tokens == 2) << all(r);
   }
 }
 

@@ -79,7 +79,7 @@ void expect_accounted(const job::RunResult& r) {
 void expect_at_most(const job::RunResult& r, const MachineConfig& machine, const workload::Attention& network) {
   for (const job::Advice& advice : job::advice_for(r, machine)) {
     MachineConfig advised = machine;
-    for (const job::Advice::Setting& s : advice.settings) {
+    for (const job::Advice::AdvisedSetting& s : advice.settings) {
       config::apply_setting(advised, {s.key, s.value, {"advised"}});
     }
     config::finish_machine(advised, {"advised"});

@@ -16,11 +16,11 @@ void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();  // in the order of kRowParameters
   if (!rt.ok()) return;
   const bool prefetch = rt.job().option[0] == 0;
-  const Work work(rt, tiling);                // row blocks, distributed over cores and clusters
-  Attention attention(rt, work, tiling, {});  // buffers and events
+  const Work work(rt, tiling);                     // row blocks, distributed over cores and clusters
+  AttentionSteps attention(rt, work, tiling, {});  // buffers and events
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
+  Loads loads(rt, work, attention, &AttentionSteps::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
   if (!prefetch) rt.lock_step();
 
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {

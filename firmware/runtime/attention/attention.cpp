@@ -4,8 +4,8 @@
 
 namespace attnvp::firmware {
 
-Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores,
-                     const Lanes& lanes)
+AttentionSteps::AttentionSteps(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores,
+                               const Lanes& lanes)
     : rt_(rt),
       work_(work),
       tiling_(tiling),
@@ -53,7 +53,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
   rt.expect_scores(lanes.count, rows_, min(tiling.nkv, keys_), rt.own_channel());
 }
 
-void Attention::begin(RowBuffers& lane) {
+void AttentionSteps::begin(RowBuffers& lane) {
   lane.first = 0;
   lane.first_c = true;
   lane.q_load = lane.q_use = lane.q.at;
@@ -61,12 +61,12 @@ void Attention::begin(RowBuffers& lane) {
   lane.o_at = lane.o.at;
 }
 
-Matrix Attention::score_block(uint32_t at, const Item& item, hal::ElementType type) const {
+Matrix AttentionSteps::score_block(uint32_t at, const Item& item, hal::ElementType type) const {
   return {hal::l1_base(rt_.cluster()) + at, item.rows, item.keys, score_bytes_, type};
 }
 
 // Copy command for rows of items between L1 and DRAM.
-void Attention::make_copy(Command& command, bool load) {
+void AttentionSteps::make_copy(Command& command, bool load) {
   const uint32_t emb = load ? rt_.layer().emb : rt_.value_emb();
   const hal::ElementType type = load ? rt_.type() : rt_.out_type();
   const uint32_t stride = load ? row_bytes_ : o_row_bytes_;
@@ -76,12 +76,12 @@ void Attention::make_copy(Command& command, bool load) {
   if (!load) command.deferrable();
 }
 
-uint32_t Attention::first_strip() const {
+uint32_t AttentionSteps::first_strip() const {
   const bool strips = tiling_.kv_buffers != hal::kWord && !rt_.in_lock_step();
   return strips ? min(tiling_.l0.m0, rows_) : rows_;
 }
 
-void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t rows) {
+void AttentionSteps::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t rows) {
   if (load_q_.raw().opcode == hal::Opcode::kNop) make_copy(load_q_, true);
   {
     Command::Edit load(load_q_, rows);
@@ -92,7 +92,7 @@ void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t
   rt_.dma(kLoadChannel, load_q_);
 }
 
-void Attention::load_q(const Work::Round& i) {
+void AttentionSteps::load_q(const Work::Round& i) {
   if (!i.valid) return;
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -105,7 +105,7 @@ void Attention::load_q(const Work::Round& i) {
   }
 }
 
-uint32_t Attention::first_rest_of_q(const Work::Round& i) const {
+uint32_t AttentionSteps::first_rest_of_q(const Work::Round& i) const {
   uint32_t loads = 0;
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     if (lane_[c].first != i.index + 1) continue;
@@ -114,7 +114,7 @@ uint32_t Attention::first_rest_of_q(const Work::Round& i) const {
   return loads;
 }
 
-void Attention::load_q_rest(const Work::Round& i) {
+void AttentionSteps::load_q_rest(const Work::Round& i) {
   if (rest_of_q(i) == 0) return;
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     if (lane_[c].first != i.index + 1) continue;
@@ -126,13 +126,13 @@ void Attention::load_q_rest(const Work::Round& i) {
   }
 }
 
-void Attention::make_c() {
+void AttentionSteps::make_c() {
   const Matrix l1 = in_l1(rt_.layer().emb, row_bytes_, rt_.type());
   c_ = matmul_abt(l1, l1, in_l1(0, score_bytes_, hal::ElementType::kFp16), tiling_.l0);
   rt_.scale_scores(c_.forwarded(scores_.forwarded), 0);
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
+void AttentionSteps::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
   ahead.rest_for_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
@@ -141,10 +141,10 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
     ahead.pump();
     const Item* item = work_.items(i);
     const bool masked = rt_.mask().any();
-    KeyBlocks::Part part = k.part(*item, j);  // the same for all items if there is no mask
+    KeyBlocks::KeyPart part = k.part(*item, j);  // the same for all items if there is no mask
     const uint32_t key_bytes = (part.key - item->key) * kHalfBytes, place = k.place(i.group, 0, j, part.key);
     for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
-      if (masked) part = item->valid ? k.part(*item, j) : KeyBlocks::Part{};
+      if (masked) part = item->valid ? k.part(*item, j) : KeyBlocks::KeyPart{};
       if (!item->valid || !part.any()) {
         k.pass_tokens(i, c, lanes_.c_core(c), j);
         continue;
@@ -191,7 +191,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
 }
 
 // Prepares the command for O_i, or for a term of it, with `keys` columns of P.
-void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
+void AttentionSteps::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
   o_keys_ = place == Accumulate::kOnly ? keys : 0;
   const uint32_t emb = rt_.value_emb();
   Matrix sums = in_l1(emb, partial_bytes_, hal::ElementType::kFp32);
@@ -200,7 +200,7 @@ void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
               in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0, rt_.scaled_by_block());
 }
 
-void Attention::produce_p(const Work::Round& i) {
+void AttentionSteps::produce_p(const Work::Round& i) {
   const Item* item = work_.items(i);
   const uint32_t engines = lanes_.vec_engines();
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -219,7 +219,8 @@ void Attention::produce_p(const Work::Round& i) {
 }
 
 // In-place softmax of rows of an item's block; with no rows, only the events.
-void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then) {
+void AttentionSteps::normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after,
+                               Events then) {
   if (p_.raw().opcode == hal::Opcode::kNop || rows == 0) {
     const Matrix scores = in_l1(item.keys, score_bytes_, hal::ElementType::kFp16);
     p_ = rows == 0 ? fence() : softmax(scores, rt_.in(scores)).forwarded(scores_.forwarded);
@@ -232,7 +233,7 @@ void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32
   if (rt_.mask().any()) mask(rt_, p_.unmasked(), item.row + row, item.key);
 }
 
-void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+void AttentionSteps::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   if (v.streamed()) {
     stream_o(v, i, discipline);
   } else {
@@ -246,7 +247,7 @@ void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* d
   }
 }
 
-void Attention::store_o(const Item& item, uint32_t row, uint32_t rows) {
+void AttentionSteps::store_o(const Item& item, uint32_t row, uint32_t rows) {
   const uint32_t c = item.lane;
   if (store_o_.raw().opcode == hal::Opcode::kNop) make_copy(store_o_, false);
   {
@@ -260,7 +261,7 @@ void Attention::store_o(const Item& item, uint32_t row, uint32_t rows) {
   ++stores_;
 }
 
-void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+void AttentionSteps::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   const bool strips = work_.is_last(i) && !rt_.in_lock_step();
   const auto strip =
       strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, kLastStrips), rt_.machine().mac_rows)) : rows_;
@@ -281,7 +282,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
       const uint32_t rows = min(strip, item->rows - row);
       // One product per contiguous range of keys; several ranges are accumulated.
       for (uint32_t key = item->key; key < end;) {
-        const KeyBlocks::Run run = v.run(*item, key);
+        const KeyBlocks::KeyRun run = v.run(*item, key);
         const bool first = key == item->key;
         key = run.key;
         const uint32_t keys = min(run.end - key, rt_.most_scaled());
@@ -330,13 +331,13 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
   }
 }
 
-void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+void AttentionSteps::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   for (uint32_t j = 0; rt_.ok() && j < v.blocks(); ++j) {
     if (!v.needed(i, j)) continue;
     v.load_block(i.group, j);
     for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item& item = work_.item(i, c);
-      const KeyBlocks::Part part = item.valid ? v.part(item, j) : KeyBlocks::Part{};
+      const KeyBlocks::KeyPart part = item.valid ? v.part(item, j) : KeyBlocks::KeyPart{};
       if (!part.any()) {
         v.pass_tokens(i, c, lanes_.o_core(c), j);
         continue;
@@ -371,7 +372,7 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* di
   }
 }
 
-void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type) {
+void AttentionSteps::store_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type) {
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item& item = work_.item(i, c);
     if (!item.valid) continue;
@@ -387,7 +388,7 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
   }
 }
 
-void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type) {
+void AttentionSteps::load_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type) {
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item& item = work_.item(i, c);
     if (!item.valid) continue;
@@ -400,12 +401,12 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready,
   }
 }
 
-void Attention::finish(const KvBuffer& k) {
+void AttentionSteps::finish(const KvBuffer& k) {
   stores_ += k.tell_unread(stored_);
   finish();
 }
 
-void Attention::finish() {
+void AttentionSteps::finish() {
   rt_.settle();
   rt_.wait(stored_, stores_);
   stores_ = 0;

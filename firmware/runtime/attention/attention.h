@@ -27,7 +27,7 @@ inline uint32_t o_buffers(const RowTiling& tiling) { return 2 * tiling.row_buffe
 constexpr uint32_t kLoadChannel = 0;
 constexpr uint32_t kStoreChannel = 1;
 
-class Attention;
+class AttentionSteps;
 class Loads;
 
 // Additional events between steps, beyond data dependences. A dataflow attaches them to the first (after) and the last
@@ -59,12 +59,12 @@ struct Lanes {
   Events of_engine(Events events, uint32_t lane, uint32_t engine) const { return of_lane(events, lane).of(engine); }
 };
 
-class Attention {
+class AttentionSteps {
  public:
   // Allocates row and score buffers and events for every lane.
-  Attention(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores)
-      : Attention(rt, work, tiling, scores, {rt.cores(), 0}) {}
-  Attention(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores, const Lanes& lanes);
+  AttentionSteps(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores)
+      : AttentionSteps(rt, work, tiling, scores, {rt.cores(), 0}) {}
+  AttentionSteps(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores, const Lanes& lanes);
 
   // Loads Q_i; called one round ahead of produce_c, the load overlaps computation. For a lane's first block it loads
   // only the first strip, so that computation starts early; load_q_rest loads the rest after K. Invalid rounds are

@@ -151,8 +151,8 @@ Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32
 }
 
 // Loads a tile of K or V with one transfer per contiguous range.
-void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor,
-                       const Matrix& tile, Free free, Events ready, uint32_t label) {
+void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::KeyPart& part, uint64_t tensor,
+                       const Matrix& tile, FreeBuffers free, Events ready, uint32_t label) {
   for (uint32_t done = 0; rt_.ok() && done < part.keys;) {
     const uint32_t key = part.key + done, keys = contexts_.run_of(key, part.keys - done);
     const uint64_t row = contexts_.key_row(rt_, s.context, s.head, key);
@@ -192,7 +192,7 @@ void Decode::load_one(uint32_t core) {
   const Segment& s = at.segment;
   const Item rows = rows_of(s);
   const uint32_t head = rows.head, channel = load_channel(core);
-  KeyBlocks::Part part = contexts_.keys(s.context, s.first + at.tile);
+  KeyBlocks::KeyPart part = contexts_.keys(s.context, s.first + at.tile);
   uint32_t place = at.number;
   bool comes = true;
   if (plan_.resident) {  // the whole tile, once

@@ -46,7 +46,7 @@ class Decode {
     uint32_t piece = 0, number = 0;  // counted per worker
     uint32_t tile = 0;               // index in the context
     Item rows{};
-    KeyBlocks::Part keys;                 // valid keys of the tile
+    KeyBlocks::KeyPart keys;              // valid keys of the tile
     uint32_t all_rows = 0, all_keys = 0;  // padded extents of its commands
     uint32_t block = 0;                   // block of keys that contains the tile
     uint32_t first_key = 0;               // key of its first row of K and V in L1
@@ -57,7 +57,7 @@ class Decode {
     Segment segment;
     uint32_t piece = 0, tile = 0, number = 0;
   };
-  struct Free {  // buffers that a load waits for
+  struct FreeBuffers {  // buffers that a load waits for
     Events events;
     uint32_t places;
   };
@@ -104,8 +104,8 @@ class Decode {
   Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys, uint32_t emb) const;
   Matrix kv_of(uint64_t base, const TileStep& s, uint32_t emb) const;
   Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32_t emb, hal::ElementType type) const;
-  void load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor, const Matrix& tile,
-                 Free free, Events ready, uint32_t label);
+  void load_keys(uint32_t core, const Segment& s, const KeyBlocks::KeyPart& part, uint64_t tensor, const Matrix& tile,
+                 FreeBuffers free, Events ready, uint32_t label);
   Matrix record(uint32_t index, uint32_t rows) const;
 
   Runtime& rt_;

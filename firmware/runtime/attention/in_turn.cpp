@@ -7,10 +7,10 @@ namespace attnvp::firmware {
 
 void in_turn(Runtime& rt, const RowTiling& tiling, bool prefetch) {
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, {});
+  AttentionSteps attention(rt, work, tiling, {});
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
+  Loads loads(rt, work, attention, &AttentionSteps::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
   if (!prefetch) rt.lock_step();
 
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {

@@ -46,7 +46,7 @@ Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block) const {
   return run(group, member, block_row(block), block_rows(block));
 }
 
-Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block, const KeyBlocks::Part& part) const {
+Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block, const KeyBlocks::KeyPart& part) const {
   return rows_of(rows(group, member, block), part.key - block_row(block), part.keys);
 }
 

@@ -27,8 +27,8 @@ class KvBuffer {
   uint32_t block_row(uint32_t block) const { return cut_.row(block); }
   uint32_t block_rows(uint32_t block) const { return cut_.rows(block); }
   uint32_t most_rows() const { return min(nkv_, all_keys_); }  // of a sub-block
-  KeyBlocks::Part part(const Item& item, uint32_t block) const { return cut_.part(item, block); }
-  KeyBlocks::Run run(const Item& item, uint32_t key) const { return cut_.run(item, key); }
+  KeyBlocks::KeyPart part(const Item& item, uint32_t block) const { return cut_.part(item, block); }
+  KeyBlocks::KeyRun run(const Item& item, uint32_t key) const { return cut_.run(item, key); }
   uint32_t last_block(const Item& item) const {  // needed by the item
     uint32_t block = blocks_ - 1;
     while (block > 0 && !part(item, block).any()) --block;
@@ -49,7 +49,7 @@ class KvBuffer {
 
   // Sub-block `block` of a member's rows, or the part of it that an item needs. Streamed: of the sub-block loaded last.
   Matrix rows(uint32_t group, uint32_t member, uint32_t block) const;
-  Matrix rows(uint32_t group, uint32_t member, uint32_t block, const KeyBlocks::Part& part) const;
+  Matrix rows(uint32_t group, uint32_t member, uint32_t block, const KeyBlocks::KeyPart& part) const;
   // Resident: `keys` contiguous rows from `key` on.
   Matrix run(uint32_t group, uint32_t member, uint32_t key, uint32_t keys) const;
 

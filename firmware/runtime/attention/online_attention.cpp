@@ -91,7 +91,7 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   last_block_ = own.last;
   loads_.block = first_block_;
 
-  for (Core& c : core_) c.load_block = first_block_;
+  for (OnlineCore& c : core_) c.load_block = first_block_;
 
   slab_bytes_ = q_bytes(rt, t.nq) + Sums::bytes(t.nq, value_emb_);
   const uint64_t tile_keys = uint64_t{plan_.kv_ring} * t.nkv;
@@ -193,7 +193,7 @@ bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
   return false;
 }
 
-bool OnlineAttention::comes(const Tile& tile) const {
+bool OnlineAttention::comes(const TilePosition& tile) const {
   if (!resident_) return true;
   const uint32_t head = tile.block / blocks_per_head_ * blocks_per_head_;
   for (uint32_t block = max(head, first_block_); block < tile.block; ++block) {
@@ -202,7 +202,7 @@ bool OnlineAttention::comes(const Tile& tile) const {
   return true;
 }
 
-OnlineAttention::Tile OnlineAttention::at_or_after(Tile tile) const {
+OnlineAttention::TilePosition OnlineAttention::at_or_after(TilePosition tile) const {
   for (; tile.block < last_block_; ++tile.block, tile.j = 0) {
     for (; tile.j < cut_.count(); ++tile.j) {
       if (needed(tile.block, tile.j)) return tile;
@@ -275,7 +275,7 @@ void OnlineAttention::load_tiles(uint32_t until, uint32_t head_now) {
 // Loads Q up to the core's slab `until`, limited to slots whose stores have been issued. Loads follow those stores on
 // the same channel.
 void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
-  Core& c = core_[core];
+  OnlineCore& c = core_[core];
   while (rt_.ok() && c.loaded < min(until, c.stored + plan_.slots)) {
     while (c.load_block < last_block_ && c.load_index >= slabs_of(core, c.load_block)) {
       ++c.load_block;
@@ -396,7 +396,7 @@ void OnlineAttention::end_slabs(uint32_t core, uint32_t block) {
 }
 
 void OnlineAttention::drain(uint32_t core, uint32_t left) {
-  Core& c = core_[core];
+  OnlineCore& c = core_[core];
   while (rt_.ok() && c.waiting_count > left) {
     second_half(core, c.waiting[0]);
     --c.waiting_count;
@@ -404,8 +404,8 @@ void OnlineAttention::drain(uint32_t core, uint32_t left) {
   }
 }
 
-void OnlineAttention::step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile) {
-  Core& c = core_[core];
+void OnlineAttention::step(uint32_t core, const TilePosition& tile, uint32_t index, bool takes_tile, bool leaves_tile) {
+  OnlineCore& c = core_[core];
   const Item slab = this->slab(core, tile.block, index);
   SlabStep s;
   s.number = c.steps++;
@@ -431,7 +431,7 @@ void OnlineAttention::step(uint32_t core, const Tile& tile, uint32_t index, bool
 }
 
 // Steps of all cores' slabs whose rows attend to the tile.
-void OnlineAttention::steps(const Tile& tile) {
+void OnlineAttention::steps(const TilePosition& tile) {
   const uint32_t cores = rt_.cores();
   const auto meets = [&](uint32_t core, uint32_t index) {
     return index < slabs_of(core, tile.block) &&
@@ -461,7 +461,7 @@ void OnlineAttention::run() {
   const uint32_t ahead = resident_ ? kTilesAhead : plan_.kv_ring - 1 - min(plan_.lag, plan_.kv_ring - 1);
   const uint32_t cores = rt_.cores();
   for (uint32_t c = 0; c < cores; ++c) load_slabs(c, 1);
-  Tile tile = loads_;
+  TilePosition tile = loads_;
   for (uint32_t block = first_block_; rt_.ok() && block < last_block_; ++block) {
     for (tile = at_or_after(tile); rt_.ok() && tile.block == block; tile = at_or_after(tile)) {
       load_tiles(tile.number + 1 + ahead, block / blocks_per_head_);

@@ -44,13 +44,13 @@ class OnlineAttention {
     uint32_t slab = 0;    // of the core; selects the slot
     uint32_t head = 0, block = 0, row = 0, rows = 0;
     uint32_t tile = 0, j = 0;  // running numbers: of the tile of K and V in this cluster, and of the slab's tile
-    KeyBlocks::Part keys;      // keys of the tile that the slab's rows attend to
+    KeyBlocks::KeyPart keys;   // keys of the tile that the slab's rows attend to
     uint32_t key = 0;          // row of the first of those keys in the tile
     bool first = false, last = false;              // of the slab
     bool takes_tile = false, leaves_tile = false;  // the core's first and last step with the tile
     uint32_t begins = 0;                           // slabs that are available from now on; they arrive in order
   };
-  struct Core {
+  struct OnlineCore {
     uint64_t slots = 0, tiles = 0, scores = 0;  // L1 addresses
     uint32_t steps = 0, slabs = 0, loaded = 0, begun = 0, stored = 0;
     uint32_t load_block = 0, load_index = 0;  // of the next slab to load: row block, index among the core's slabs in it
@@ -62,12 +62,12 @@ class OnlineAttention {
   uint32_t slabs_of(uint32_t core, uint32_t block) const;
   Item slab(uint32_t core, uint32_t block, uint32_t index) const;  // index-th slab of the core in that row block
   uint64_t scores_of(uint32_t block) const;                        // of a row block of one head
-  struct Tile {  // position in the sequence of all row blocks' tiles, excluding tiles that no slab needs
+  struct TilePosition {  // position in the sequence of all row blocks' tiles, excluding tiles that no slab needs
     uint32_t block = 0, j = 0, number = 0;
   };
   bool needed(uint32_t block, uint32_t j) const;
-  bool comes(const Tile& tile) const;  // false if an earlier row block of the head has loaded it
-  Tile at_or_after(Tile tile) const;
+  bool comes(const TilePosition& tile) const;  // false if an earlier row block of the head has loaded it
+  TilePosition at_or_after(TilePosition tile) const;
 
 #if ATTNVP_HETEROGENEOUS_CORES
   // rows_ holds the rows of a slab of each core; a core without rows has no slab.
@@ -75,8 +75,8 @@ class OnlineAttention {
 #endif
   void load_tiles(uint32_t until, uint32_t head_now);
   void load_slabs(uint32_t core, uint32_t until);
-  void step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile);
-  void steps(const Tile& tile);
+  void step(uint32_t core, const TilePosition& tile, uint32_t index, bool takes_tile, bool leaves_tile);
+  void steps(const TilePosition& tile);
   void give_back();  // releases a head's tiles
   void first_half_in_array(uint32_t core, const SlabStep& s);
   void first_half(uint32_t core, const SlabStep& s);
@@ -105,10 +105,10 @@ class OnlineAttention {
   uint32_t emb_, value_emb_, slabs_, slabs_per_block_, blocks_per_head_;
   uint32_t first_block_ = 0, last_block_ = 0;  // of this cluster, numbered over all heads
   uint64_t slab_bytes_ = 0, k_ = 0, v_ = 0;
-  Tile loads_;                           // next tile to load
+  TilePosition loads_;                   // next tile to load
   uint32_t head_loading_ = 0xFFFF'FFFF;  // resident: head of the tiles
   static constexpr uint32_t kMaxCores = 64;
-  Core core_[kMaxCores];
+  OnlineCore core_[kMaxCores];
   Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,
       turn_, stored_;
   uint32_t stores_ = 0;

@@ -93,7 +93,7 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
   load_kv(k_, i, j);
   for (uint32_t c = 0; c < all_.lanes(); ++c) {
     const Item of = all_.item(i, c);
-    const KeyBlocks::Part part = of.valid ? k_.part(of, j) : KeyBlocks::Part{};
+    const KeyBlocks::KeyPart part = of.valid ? k_.part(of, j) : KeyBlocks::KeyPart{};
     if (!part.any()) {
       if (!k_.streamed() || k_.needed(i, j)) k_.pass_tokens(i, c, c, j);
       continue;
@@ -184,7 +184,7 @@ void OTiles::tile(const Work::Round& i, uint32_t j) {
   bool ends[ScoreTiles::kMaxLanes] = {};
   for (uint32_t c = 0; c < all_.lanes(); ++c) {
     const Item of = all_.item(i, c);
-    const KeyBlocks::Part part = of.valid ? v_.part(of, j) : KeyBlocks::Part{};
+    const KeyBlocks::KeyPart part = of.valid ? v_.part(of, j) : KeyBlocks::KeyPart{};
     if (!part.any()) {
       if (!v_.streamed() || v_.needed(i, j)) v_.pass_tokens(i, c, c, j);
       continue;

@@ -139,7 +139,7 @@ void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
 
 uint32_t Contexts::count_tiles(uint32_t context) const { return cut(batch(context)).parts(rows(context, 0)); }
 
-KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
+KeyBlocks::KeyPart Contexts::keys(uint32_t context, uint32_t tile) const {
   const KeyBlocks& cut = this->cut(batch(context));
   const Item item = rows(context, 0);
   return cut.part(item, cut.block_of(item, tile));
@@ -149,7 +149,7 @@ uint32_t Contexts::block(uint32_t context, uint32_t tile) const {
   return cut(batch(context)).block_of(rows(context, 0), tile);
 }
 
-KeyBlocks::Part Contexts::whole(uint32_t context, uint32_t block) const {
+KeyBlocks::KeyPart Contexts::whole(uint32_t context, uint32_t block) const {
   const KeyBlocks& cut = this->cut(batch(context));
   return {cut.row(block), cut.rows(block), false, false};
 }
@@ -273,7 +273,7 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
   uint32_t tile = first_tile(worker);
   const uint32_t end = first_tile(worker + 1);
   // Start of the worker's sequence, cached because every piece needs it.
-  Begin& begin = begin_[worker * 0x9E37'79B9U >> 29];
+  WorkerBegin& begin = begin_[worker * 0x9E37'79B9U >> 29];
   if (begin.worker != worker) {
     begin = {worker, 0, 0};
     skip_to(tile, begin.context, begin.start);

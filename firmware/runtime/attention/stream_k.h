@@ -37,9 +37,9 @@ class Contexts {
   uint64_t query_row(uint32_t context, const Item& item) const;  // row of the item's first query in Q
   hal::Mask mask(uint32_t context) const;                        // without a mask: the positions of the queries
   uint32_t tiles(uint32_t context) const { return tiles_known_ > 0 ? tiles_[block_of(context)] : count_tiles(context); }
-  KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;    // keys of the tile
-  uint32_t block(uint32_t context, uint32_t tile) const;          // block of keys that contains the tile
-  KeyBlocks::Part whole(uint32_t context, uint32_t block) const;  // all keys of that block
+  KeyBlocks::KeyPart keys(uint32_t context, uint32_t tile) const;    // keys of the tile
+  uint32_t block(uint32_t context, uint32_t tile) const;             // block of keys that contains the tile
+  KeyBlocks::KeyPart whole(uint32_t context, uint32_t block) const;  // all keys of that block
   // Row of K and V that holds key `key` of a head. In a paged cache, rows are contiguous up to the page's end.
   uint64_t key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const;
   uint64_t row_of(Runtime& rt, uint32_t batch, uint32_t head, uint32_t key) const;
@@ -137,10 +137,10 @@ class StreamK {
 
   // Cache of the positions at which workers' sequences begin: context, and tiles before it.
   static constexpr uint32_t kBegins = 8, kNobody = 0xFFFF'FFFF;
-  struct Begin {
+  struct WorkerBegin {
     uint32_t worker = kNobody, context = 0, start = 0;
   };
-  mutable Begin begin_[kBegins];
+  mutable WorkerBegin begin_[kBegins];
 
   const Contexts& contexts_;
   uint32_t splits_;

@@ -3,7 +3,7 @@
 namespace attnvp::firmware {
 
 uint64_t StripPool::allocate(uint32_t generation) {
-  for (Slot& slot : slots_) {
+  for (StripSlot& slot : slots_) {
     if (slot.address == 0 || slot.generation != generation || slot.taken == slot.capacity) continue;
     return slot.address + uint64_t{slot.taken++} * strip_bytes_;
   }
@@ -13,7 +13,7 @@ uint64_t StripPool::allocate(uint32_t generation) {
 
 // Opens a slot and returns its first strip.
 uint64_t StripPool::open(uint32_t generation, uint64_t bytes) {
-  for (Slot& slot : slots_) {
+  for (StripSlot& slot : slots_) {
     if (slot.address != 0) continue;
     const uint64_t address = arena_.allocate(bytes, L1Region::kScores);
     if (address != 0) slot = {address, generation, static_cast<uint32_t>(bytes / strip_bytes_), 1, 0};
@@ -23,7 +23,7 @@ uint64_t StripPool::open(uint32_t generation, uint64_t bytes) {
 }
 
 void StripPool::free(uint64_t strip) {
-  for (Slot& slot : slots_) {
+  for (StripSlot& slot : slots_) {
     if (slot.address == 0 || strip < slot.address || strip >= slot.address + slot.capacity * strip_bytes_) continue;
     if (++slot.freed < slot.taken) return;
     arena_.free(slot.address);

@@ -19,7 +19,7 @@ class StripPool {
 
  private:
   static constexpr uint32_t kMaxSlots = 1024;
-  struct Slot {
+  struct StripSlot {
     uint64_t address;  // 0: unused
     uint32_t generation, capacity, taken, freed;
   };
@@ -27,7 +27,7 @@ class StripPool {
 
   Arena& arena_;
   uint64_t strip_bytes_, slot_bytes_;
-  Slot slots_[kMaxSlots] = {};
+  StripSlot slots_[kMaxSlots] = {};
 };
 
 }  // namespace attnvp::firmware

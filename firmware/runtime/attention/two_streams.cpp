@@ -13,7 +13,7 @@ TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling, c
       attention_(rt, work, tiling, blocks(lanes), lanes),
       k_(rt, work, tiling, rt.layer().k, kLoadChannel),
       v_(rt, work, tiling, rt.layer().v, kLoadChannel),
-      loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers}) {}
+      loads_(rt, work, attention_, &AttentionSteps::load_q, &k_, &v_, {2, true, tiling.row_buffers}) {}
 
 // Inlined, because calls would dominate on a small processor.
 [[gnu::flatten]] void TwoStreams::run() {

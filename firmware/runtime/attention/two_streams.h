@@ -17,7 +17,7 @@ class TwoStreams {
  private:
   Runtime& rt_;
   const Work& work_;
-  Attention attention_;
+  AttentionSteps attention_;
   KvBuffer k_;
   KvBuffer v_;
   Loads loads_;

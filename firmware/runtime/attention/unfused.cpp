@@ -4,10 +4,10 @@
 
 namespace attnvp::firmware {
 
-void o_from_dram(Runtime& rt, const Work& work, Attention& attention, const RowTiling& tiling,
+void o_from_dram(Runtime& rt, const Work& work, AttentionSteps& attention, const RowTiling& tiling,
                  const ScoreBlocks& scores) {
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_p, nullptr, &v, {0, true, scores.count});
+  Loads loads(rt, work, attention, &AttentionSteps::load_p, nullptr, &v, {0, true, scores.count});
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
     loads.need_for_o();
     attention.produce_o(v, i);

@@ -6,7 +6,7 @@
 namespace attnvp::firmware {
 
 // Computes all of O = P V with P from DRAM. No other command may be in flight.
-void o_from_dram(Runtime& rt, const Work& work, Attention& attention, const RowTiling& tiling,
+void o_from_dram(Runtime& rt, const Work& work, AttentionSteps& attention, const RowTiling& tiling,
                  const ScoreBlocks& scores);
 
 // Fails if L1 cannot hold V, which replaces K.

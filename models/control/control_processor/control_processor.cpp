@@ -20,25 +20,27 @@ namespace {
 enum ProcessorState : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
-const bool kRegistered = add_kind(
-    Kind<Processor>("control", "native", "runs the firmware compiled into the program", {},
-                    [](const ModuleContext& site) { return std::make_unique<ControlProcessor>(site.name, site); })
-        .with_keys<LaunchConfig>());
+const bool kRegistered =
+    add_kind(Kind<Processor>("control", "native", "runs the firmware compiled into the program", {},
+                             [](const ModuleContext& module_context) {
+                               return std::make_unique<ControlProcessor>(module_context.name, module_context);
+                             })
+                 .with_keys<LaunchConfig>());
 
 std::uint64_t whole_cycles(double seconds, double hertz) {
   return static_cast<std::uint64_t>(std::llround(seconds * hertz));
 }
 }  // namespace
 
-ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const ModuleContext& site)
-    : Processor(name, site.context),
-      config_(site.machine.control),
-      launch_cycles_(whole_cycles(site.machine.own<LaunchConfig>().seconds, ctx_.clock.hertz())),
-      block_cycles_(whole_cycles(site.machine.own<LaunchConfig>().block_seconds, ctx_.clock.hertz())),
-      partition_(ctx_.partition_of(site.cluster)),
-      cluster_(site.cluster - partition_.first_cluster),
-      in_step_(site.machine.clusters > 1),
-      firmware_(*site.firmware),
+ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Processor(name, module_context.context),
+      config_(module_context.machine.control),
+      launch_cycles_(whole_cycles(module_context.machine.own<LaunchConfig>().seconds, ctx_.clock.hertz())),
+      block_cycles_(whole_cycles(module_context.machine.own<LaunchConfig>().block_seconds, ctx_.clock.hertz())),
+      partition_(ctx_.partition_of(module_context.cluster)),
+      cluster_(module_context.cluster - partition_.first_cluster),
+      in_step_(module_context.machine.clusters > 1),
+      firmware_(*module_context.firmware),
       state_(*this, "state", kStateNames) {
   address_.set_none();
   SC_HAS_PROCESS(ControlProcessor);

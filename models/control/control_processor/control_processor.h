@@ -14,9 +14,9 @@ struct LaunchConfig {
 
   static void describe(config::Keys<LaunchConfig>& key) {
     using namespace config;
-    key(number("launch", Unit::kTime, 0, 1, "before a job's firmware begins: what launching a kernel takes"),
+    key(number("launch", KeyUnit::kTime, 0, 1, "before a job's firmware begins: what launching a kernel takes"),
         &LaunchConfig::seconds);
-    key(number("block_launch", Unit::kTime, 0, 1,
+    key(number("block_launch", KeyUnit::kTime, 0, 1,
                "to hand out a thread block, where a dataflow takes its work so (grid=blocks)"),
         &LaunchConfig::block_seconds);
   }
@@ -24,7 +24,7 @@ struct LaunchConfig {
 
 class ControlProcessor : public Processor, private hal::Cpu {
  public:
-  ControlProcessor(sc_core::sc_module_name name, const ModuleContext& site);
+  ControlProcessor(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_initiator_socket<>& bus() override { return bus_; }
   void start() override;

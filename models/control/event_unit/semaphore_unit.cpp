@@ -21,7 +21,7 @@ namespace attnvp {
 // there.
 class SemaphoreUnit : public EventUnit {
  public:
-  SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& site);
+  SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_target_socket<>& in() override { return in_; }
   bool is_approximately_timed() const override { return true; }
@@ -40,12 +40,12 @@ class SemaphoreUnit : public EventUnit {
     tlm::tlm_generic_payload* payload;
     std::uint64_t origin;  // id of the descriptor
   };
-  struct Slot {
-    Slot(SemaphoreUnit& unit, sim::EventQueue& event_queue, std::uint64_t its_address)
+  struct SemaphoreSlot {
+    SemaphoreSlot(SemaphoreUnit& unit, sim::EventQueue& event_queue, std::uint64_t its_address)
         : owner(unit),
           address(its_address),
           changed(event_queue),
-          serve(event_queue, sim::Callback::of<&Slot::serve_takers>(this)) {}
+          serve(event_queue, sim::Callback::of<&SemaphoreSlot::serve_takers>(this)) {}
     void serve_takers() { owner.serve(*this); }
     SemaphoreUnit& owner;
     std::uint64_t address;
@@ -71,32 +71,33 @@ class SemaphoreUnit : public EventUnit {
   void serve(Late& late);
   void respond(tlm::tlm_generic_payload& payload);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  bool take(Slot& slot, std::uint32_t tokens, std::uint64_t origin);
-  void serve(Slot& slot);
-  void took(Slot& slot, std::uint32_t tokens, std::uint64_t origin);
-  void set(Slot& slot, std::uint32_t tokens);
+  bool take(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin);
+  void serve(SemaphoreSlot& slot);
+  void took(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin);
+  void set(SemaphoreSlot& slot, std::uint32_t tokens);
 
   tlm_utils::simple_target_socket<SemaphoreUnit> in_{"in"};
   std::uint64_t base_;
-  std::deque<Slot> slots_;
+  std::deque<SemaphoreSlot> slots_;
   std::deque<Late> all_late_;
   std::vector<Late*> free_late_;
   sim::Condition* listener_ = nullptr;
 };
 
 namespace {
-const bool kRegistered = add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const ModuleContext& site) {
-                                                return std::make_unique<SemaphoreUnit>(site.name, site);
-                                              }});
+const bool kRegistered =
+    add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
+                           return std::make_unique<SemaphoreUnit>(module_context.name, module_context);
+                         }});
 }  // namespace
 
-SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& site)
-    : EventUnit(name, site.context), base_(site.base) {
+SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : EventUnit(name, module_context.context), base_(module_context.base) {
   in_.register_b_transport(this, &SemaphoreUnit::b_transport);
   in_.register_nb_transport_fw(this, &SemaphoreUnit::nb_transport_fw);
   in_.register_transport_dbg(this, &SemaphoreUnit::transport_dbg);
-  for (std::uint32_t i = 0; i < site.machine.events.events; ++i) {
-    Slot& slot = slots_.emplace_back(*this, ctx_.event_queue, base_ + i * hal::kEventStride);
+  for (std::uint32_t i = 0; i < module_context.machine.events.events; ++i) {
+    SemaphoreSlot& slot = slots_.emplace_back(*this, ctx_.event_queue, base_ + i * hal::kEventStride);
     slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slot.signal->sparse();
     ctx_.fault_line.push_back(&slot.changed);
@@ -104,13 +105,13 @@ SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& 
 }
 
 void SemaphoreUnit::reset() {
-  for (Slot& slot : slots_) {
+  for (SemaphoreSlot& slot : slots_) {
     set(slot, 0);
     slot.takers.clear();
   }
 }
 
-void SemaphoreUnit::set(Slot& slot, std::uint32_t tokens) {
+void SemaphoreUnit::set(SemaphoreSlot& slot, std::uint32_t tokens) {
   slot.tokens = tokens;
   slot.signal->set(tokens);
   if (listener_ != nullptr) listener_->notify();
@@ -129,7 +130,7 @@ unsigned SemaphoreUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
   return payload.get_data_length();
 }
 
-bool SemaphoreUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+bool SemaphoreUnit::take(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin) {
   while (slot.tokens < tokens) {
     if (ctx_.faults.any()) return false;
     slot.changed.wait();
@@ -138,13 +139,13 @@ bool SemaphoreUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin)
   return true;
 }
 
-void SemaphoreUnit::took(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+void SemaphoreUnit::took(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin) {
   set(slot, slot.tokens - tokens);
   takes += tokens;
   if (ctx_.command_trace != nullptr) ctx_.command_trace->took(slot.address, tokens, origin, ctx_.clock.now());
 }
 
-void SemaphoreUnit::serve(Slot& slot) {
+void SemaphoreUnit::serve(SemaphoreSlot& slot) {
   for (std::size_t i = 0; i < slot.takers.size();) {
     const Taker taker = slot.takers[i];
     if (slot.tokens < taker.tokens) {
@@ -215,7 +216,7 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
   }
   const std::uint64_t event = offset / hal::kEventStride;
   if (event >= slots_.size()) return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  Slot& slot = slots_[event];
+  SemaphoreSlot& slot = slots_[event];
   const auto* const extension = payload.get_extension<OriginExtension>();
   const CommandTrace::Id origin = extension != nullptr ? extension->descriptor : CommandTrace::kNone;
   switch (offset % hal::kEventStride) {

@@ -14,7 +14,7 @@ namespace attnvp {
 // access costs the time of the control processor's bus.
 class Mailbox : public Memory {
  public:
-  Mailbox(sc_core::sc_module_name name, const ModuleContext& site);
+  Mailbox(sc_core::sc_module_name name, const ModuleContext& module_context);
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   bool is_approximately_timed() const override { return true; }
 
@@ -29,13 +29,14 @@ class Mailbox : public Memory {
 };
 
 namespace {
-const bool kRegistered = add_kind<Memory>({"mailbox", "model", "is in SystemC", {}, [](const ModuleContext& site) {
-                                             return std::make_unique<Mailbox>(site.name, site);
-                                           }});
+const bool kRegistered =
+    add_kind<Memory>({"mailbox", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
+                        return std::make_unique<Mailbox>(module_context.name, module_context);
+                      }});
 }  // namespace
 
-Mailbox::Mailbox(sc_core::sc_module_name name, const ModuleContext& site)
-    : Memory(name, site.context), base_(site.base), memory_(site.size_bytes) {
+Mailbox::Mailbox(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Memory(name, module_context.context), base_(module_context.base), memory_(module_context.size_bytes) {
   in_.register_b_transport(this, &Mailbox::b_transport);
   in_.register_transport_dbg(this, &Mailbox::transport_dbg);
 }

@@ -24,13 +24,13 @@ bool print(std::string& console, char c) {
 }
 }  // namespace
 
-BareMachine::BareMachine(const ElfFile& program, const Timing& timing)
+BareMachine::BareMachine(const ElfFile& program, const HartTiming& timing)
     : program_(program),
       tohost_(program.symbol("tohost")),
       fromhost_(program.symbol("fromhost")),
       hart_(0, timing, *this) {
   hart_.add(ram_);
-  for (const ElfFile::Segment& s : program.segments()) {
+  for (const ElfFile::LoadSegment& s : program.segments()) {
     if (!ram_.holds(s.address, s.bytes)) {
       throw ElfError(fmt::format("{}: its segment at {:#x} of {} bytes is outside of RAM, {:#x} to {:#x}",
                                  program.path(), s.address, s.bytes, kRamBase, kRamBase + kRamBytes - 1));

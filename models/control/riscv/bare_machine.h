@@ -11,12 +11,12 @@
 
 namespace attnvp::riscv {
 
-class BareMachine final : private Bus {
+class BareMachine final : private RiscvBus {
  public:
   static constexpr std::uint32_t kRamBase = 0x8000'0000, kRamBytes = 0x4000'0000;
 
   // Throws ElfError if the program does not fit or has no symbol `tohost`.
-  explicit BareMachine(const ElfFile& program, const Timing& timing = {});
+  explicit BareMachine(const ElfFile& program, const HartTiming& timing = {});
 
   struct ProgramResult {
     bool ended = false;      // through tohost; false: see `why`
@@ -36,7 +36,7 @@ class BareMachine final : private Bus {
 
   const ElfFile& program_;
   std::uint32_t tohost_, fromhost_;
-  Memory ram_{kRamBase, kRamBytes};
+  RiscvMemory ram_{kRamBase, kRamBytes};
   Clint clint_;
   Hart hart_;
 };

@@ -55,7 +55,7 @@ constexpr std::uint32_t kBelowStack = 0x1'0000;
 
 }  // namespace
 
-ControlCore::ControlCore(const HartConfig& config, Port& port)
+ControlCore::ControlCore(const HartConfig& config, CorePort& port)
     : config_(config),
       port_(port),
       code_memory_(hal::kHartCode, config.code_bytes),
@@ -66,9 +66,9 @@ ControlCore::ControlCore(const HartConfig& config, Port& port)
 }
 
 void ControlCore::load(const ElfFile& program) {
-  for (const ElfFile::Segment& s : program.segments()) {
+  for (const ElfFile::LoadSegment& s : program.segments()) {
     const bool code = s.address - hal::kHartCode < hal::kHartCodeMost;
-    const Memory& memory = code ? code_memory_ : data_memory_;
+    const RiscvMemory& memory = code ? code_memory_ : data_memory_;
     if (!code && s.address - hal::kHartData >= hal::kHartDataMost) {
       throw ElfError(
           fmt::format("{}: its segment at {:#x} is in no memory of a control processor; allowed are code at "
@@ -101,7 +101,7 @@ void ControlCore::reset() {
   mistake_.clear();
   finished_ = false;
   if (program_ == nullptr) return;
-  for (const ElfFile::Segment& s : program_->segments()) {
+  for (const ElfFile::LoadSegment& s : program_->segments()) {
     const auto bytes = static_cast<std::uint32_t>(s.data.size());
     if (!code_memory_.poke(s.address, s.data.data(), bytes)) data_memory_.poke(s.address, s.data.data(), bytes);
   }
@@ -175,7 +175,7 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
   }
 }
 
-bool Port::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) {
+bool CorePort::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) {
   std::uint32_t doorbell = 1;
   return transfer(true, queue + hal::kQueueDescriptor, descriptor, bytes, cycle) &&
          transfer(true, queue + hal::kQueueDoorbell, &doorbell, sizeof doorbell, cycle);

@@ -18,11 +18,11 @@ struct HartConfig {
   std::uint32_t store_bytes = 128;  // capacity of the store buffer
   std::uint32_t push_bytes = 16;    // bytes per cycle that the push unit reads from data memory
   std::uint32_t clusters_l1 = 0;    // cluster whose L1 the window shows
-  Timing timing;
+  HartTiming timing;
 };
 
 // Interface of the core to the platform.
-class Port {
+class CorePort {
  public:
   // Bus access at `cycle` of the hart, which is set to the cycle of the response. Posted stores may be answered later.
   virtual bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
@@ -32,12 +32,12 @@ class Port {
   virtual bool watch(std::uint32_t event) = 0;  // 1 + event number, 0: none; false: no such event
 
  protected:
-  ~Port() = default;
+  ~CorePort() = default;
 };
 
-class ControlCore final : private Bus {
+class ControlCore final : private RiscvBus {
  public:
-  ControlCore(const HartConfig& config, Port& port);
+  ControlCore(const HartConfig& config, CorePort& port);
 
   // Throws ElfError if the program does not fit.
   void load(const ElfFile& program);
@@ -82,8 +82,8 @@ class ControlCore final : private Bus {
   bool refuse_mistake(std::string access);  // refused independently of the bus; returns false
 
   HartConfig config_;
-  Port& port_;
-  Memory code_memory_, data_memory_;
+  CorePort& port_;
+  RiscvMemory code_memory_, data_memory_;
   Clint clint_;
   Hart hart_;
   const ElfFile* program_ = nullptr;

@@ -88,7 +88,7 @@ class Csrs {
  private:
   enum StatusBit : std::uint32_t { kMie = 1U << 3, kMpie = 1U << 7, kMpp = 3U << 11 };
   // Counts from the value last written, unless inhibited.
-  struct Counter {
+  struct CsrCounter {
     std::uint64_t offset = 0, held = 0;
     bool inhibited = false;
     std::uint64_t at(std::uint64_t now) const { return inhibited ? held : now + offset; }
@@ -107,7 +107,7 @@ class Csrs {
 
   std::uint32_t hart_;
   std::uint32_t mstatus_ = kMpp, mie_ = 0, mtvec_ = 0, mscratch_ = 0, mepc_ = 0, mcause_ = 0, mtval_ = 0;
-  Counter cycle_, retired_;
+  CsrCounter cycle_, retired_;
   std::array<std::uint32_t, kPmpEntries / 4> pmp_config_{};
   std::array<std::uint32_t, kPmpEntries> pmp_address_{};
 };

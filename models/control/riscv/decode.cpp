@@ -273,7 +273,7 @@ std::uint32_t expand(std::uint16_t bits) {
   }
 }
 
-Decoded decode(std::uint32_t bits, std::uint32_t pc, std::uint32_t next, const Timing& timing) {
+Decoded decode(std::uint32_t bits, std::uint32_t pc, std::uint32_t next, const HartTiming& timing) {
   Decoded d = decode_untimed(bits, pc);
   std::uint32_t cycles = timing.base;
   if (in_range(d.op, Op::kMul, Op::kMulhu)) cycles += timing.multiply;

@@ -80,7 +80,7 @@ struct Decoded {
 };
 
 // Costs of an in-order pipeline, in cycles of its clock. Bus accesses stall until their response.
-struct Timing {
+struct HartTiming {
   std::uint32_t base = 1;          // every instruction
   std::uint32_t load_use = 1;      // extra, if the next instruction uses the loaded value
   std::uint32_t taken_branch = 2;  // extra: branches taken, jumps, traps
@@ -93,6 +93,6 @@ inline bool is_compressed(std::uint32_t bits) { return (bits & 3) != 3; }
 // Equivalent 32-bit instruction; 0, which is illegal, if there is none.
 std::uint32_t expand(std::uint16_t bits);
 // `bits`: instruction of 2 or 4 bytes at address `pc`; `next`: bits of the following instruction.
-Decoded decode(std::uint32_t bits, std::uint32_t pc, std::uint32_t next, const Timing& timing);
+Decoded decode(std::uint32_t bits, std::uint32_t pc, std::uint32_t next, const HartTiming& timing);
 
 }  // namespace attnvp::riscv

@@ -56,7 +56,7 @@ ElfFile::ElfFile(std::string path) : path_(std::move(path)), handle_(std::make_u
     throw ElfError(problem.what());
   }
   elf_version(EV_CURRENT);
-  if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) refuse("it is no ELF file");
+  if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) refuse("not an ELF file");
   handle_->elf = elf_memory(image_.data(), image_.size());
   GElf_Ehdr header;
   if (handle_->elf == nullptr || gelf_getehdr(handle_->elf, &header) == nullptr) refuse("its ELF header is truncated");
@@ -88,11 +88,11 @@ void ElfFile::read_segments() {
     if (header.p_paddr + header.p_memsz > std::uint64_t{1} << 32) {
       refuse(fmt::format("segment {} ends at {:#x}, outside of 32 bits", i, header.p_paddr + header.p_memsz));
     }
-    Segment s;
+    LoadSegment s;
     s.address = static_cast<std::uint32_t>(header.p_paddr);
     s.bytes = static_cast<std::uint32_t>(header.p_memsz);
     s.data.assign(image_.data() + header.p_offset, image_.data() + header.p_offset + header.p_filesz);
-    for (const Segment& other : segments_) {
+    for (const LoadSegment& other : segments_) {
       if (s.address < other.address + std::uint64_t{other.bytes} && other.address < header.p_paddr + header.p_memsz) {
         refuse(fmt::format("its segments at {:#x} and {:#x} overlap", other.address, s.address));
       }
@@ -123,7 +123,7 @@ void ElfFile::read_symbols() {
     }
   }
   std::stable_sort(functions_.begin(), functions_.end(),
-                   [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+                   [](const ElfSymbol& a, const ElfSymbol& b) { return a.address < b.address; });
 }
 
 Dwarf* ElfFile::debug() const {
@@ -161,7 +161,7 @@ void ElfFile::read_lines() const {
 }
 
 bool ElfFile::read(std::uint32_t address, void* data, std::uint32_t bytes) const {
-  for (const Segment& s : segments_) {
+  for (const LoadSegment& s : segments_) {
     const std::uint32_t offset = address - s.address;
     if (offset >= s.bytes || s.bytes - offset < bytes) continue;
     std::memset(data, 0, bytes);
@@ -178,11 +178,11 @@ std::uint32_t ElfFile::symbol(const std::string& name) const {
   return found == by_name_.end() ? 0 : found->second;
 }
 
-const ElfFile::Symbol* ElfFile::function_at(std::uint32_t pc) const {
+const ElfFile::ElfSymbol* ElfFile::function_at(std::uint32_t pc) const {
   auto above = std::upper_bound(functions_.begin(), functions_.end(), pc,
-                                [](std::uint32_t at, const Symbol& s) { return at < s.address; });
+                                [](std::uint32_t at, const ElfSymbol& s) { return at < s.address; });
   if (above == functions_.begin()) return nullptr;
-  const Symbol& s = *std::prev(above);
+  const ElfSymbol& s = *std::prev(above);
   const bool open_ended = s.bytes == 0;  // symbol without a size, from assembler code
   return open_ended || pc - s.address < s.bytes ? &s : nullptr;
 }
@@ -203,7 +203,7 @@ std::vector<std::string> ElfFile::lines_at(std::uint32_t pc) const {
 }
 
 std::string ElfFile::place_of(std::uint32_t pc) const {
-  const Symbol* function = function_at(pc);
+  const ElfSymbol* function = function_at(pc);
   const std::string line = line_at(pc);
   if (function == nullptr) return line;
   return line.empty() ? function->name : fmt::format("{} ({})", function->name, line);

@@ -21,12 +21,12 @@ struct ElfError : std::runtime_error {
 
 class ElfFile {
  public:
-  struct Segment {
+  struct LoadSegment {
     std::uint32_t address = 0, bytes = 0;  // size in memory; bytes beyond `data` are zero
     std::vector<unsigned char> data;
     std::uint32_t end() const { return address + bytes; }
   };
-  struct Symbol {
+  struct ElfSymbol {
     std::string name;  // demangled
     std::uint32_t address = 0, bytes = 0;
     bool function = false;
@@ -39,14 +39,14 @@ class ElfFile {
 
   const std::string& path() const { return path_; }
   std::uint32_t entry() const { return entry_; }
-  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<LoadSegment>& segments() const { return segments_; }
   // Reads bytes of the loaded program; false if the range is outside.
   bool read(std::uint32_t address, void* data, std::uint32_t bytes) const;
   // Address of a symbol; 0: no such symbol.
   std::uint32_t symbol(const std::string& name) const;
-  const std::vector<Symbol>& functions() const { return functions_; }  // by address
-  const Symbol* function_at(std::uint32_t pc) const;                   // nullptr: outside
-  std::string line_at(std::uint32_t pc) const;                         // "file.cpp:12", or empty
+  const std::vector<ElfSymbol>& functions() const { return functions_; }  // by address
+  const ElfSymbol* function_at(std::uint32_t pc) const;                   // nullptr: outside
+  std::string line_at(std::uint32_t pc) const;                            // "file.cpp:12", or empty
   std::vector<std::string> lines_at(std::uint32_t pc) const;  // inlined code: also the callers' lines; with folders
   // "function (file.cpp:12)"; unknown parts are omitted.
   std::string place_of(std::uint32_t pc) const;
@@ -65,8 +65,8 @@ class ElfFile {
   std::string image_;
   std::unique_ptr<Handle> handle_;
   std::uint32_t entry_ = 0;
-  std::vector<Segment> segments_;
-  std::vector<Symbol> functions_;
+  std::vector<LoadSegment> segments_;
+  std::vector<ElfSymbol> functions_;
   std::map<std::string, std::uint32_t> by_name_;
   mutable bool lines_read_ = false;
   mutable std::map<std::uint32_t, std::string> lines_;  // by first address; empty: a gap

@@ -4,15 +4,15 @@
 
 namespace attnvp::riscv {
 
-Memory* Hart::memory_at(std::uint32_t address, std::uint32_t bytes) {
-  for (Memory* memory : memories_) {
+RiscvMemory* Hart::memory_at(std::uint32_t address, std::uint32_t bytes) {
+  for (RiscvMemory* memory : memories_) {
     if (memory->holds(address, bytes)) return memory;
   }
   return nullptr;
 }
 
 Decoded* Hart::slot_of(std::uint32_t pc, CodePage*& page) {
-  Memory* memory = memory_at(pc, 2);
+  RiscvMemory* memory = memory_at(pc, 2);
   if (memory == nullptr) return nullptr;
   page = &memory->code(pc - memory->base());
   return &page->slot[(pc - page->base) / 2];
@@ -20,7 +20,7 @@ Decoded* Hart::slot_of(std::uint32_t pc, CodePage*& page) {
 
 bool Hart::decode_at(std::uint32_t pc, Decoded& d) {
   std::uint32_t bits = 0, next = 0;
-  Memory* memory = memory_at(pc, 2);
+  RiscvMemory* memory = memory_at(pc, 2);
   if (memory == nullptr || !memory->peek(pc, &bits, 2)) return false;
   if (!is_compressed(bits) && !memory->peek(pc, &bits, 4)) return false;
   const std::uint32_t length = is_compressed(bits) ? 2 : 4;
@@ -32,7 +32,7 @@ bool Hart::decode_at(std::uint32_t pc, Decoded& d) {
 bool Hart::load(std::uint32_t address, std::uint32_t bytes, std::uint32_t& value) {
   const bool aligned = (address & (bytes - 1)) == 0;
   value = 0;
-  if (Memory* memory = memory_at(address, bytes)) {
+  if (RiscvMemory* memory = memory_at(address, bytes)) {
     std::memcpy(&value, memory->data() + (address - memory->base()), bytes);
     if (!aligned) cycle_ += timing_.misaligned;
     return true;
@@ -50,7 +50,7 @@ bool Hart::load(std::uint32_t address, std::uint32_t bytes, std::uint32_t& value
 
 bool Hart::store(std::uint32_t address, std::uint32_t bytes, std::uint32_t value) {
   const bool aligned = (address & (bytes - 1)) == 0;
-  if (Memory* memory = memory_at(address, bytes)) {
+  if (RiscvMemory* memory = memory_at(address, bytes)) {
     std::memcpy(memory->data() + (address - memory->base()), &value, bytes);
     memory->written(address - memory->base(), bytes);
     if (!aligned) cycle_ += timing_.misaligned;
@@ -148,7 +148,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
     const std::uint32_t address = x[d->rs1] + static_cast<std::uint32_t>(d->imm);                 \
     std::uint32_t value = 0;                                                                      \
     if constexpr (kObserved) now.address = address, now.bytes = Bytes;                            \
-    Memory& first = *memories_.front();                                                           \
+    RiscvMemory& first = *memories_.front();                                                      \
     if (first.holds(address, Bytes)) {                                                            \
       Type loaded;                                                                                \
       std::memcpy(&loaded, first.data() + (address - first.base()), Bytes);                       \
@@ -171,7 +171,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
   {                                                                                                             \
     const std::uint32_t address = x[d->rs1] + static_cast<std::uint32_t>(d->imm);                               \
     if constexpr (kObserved) now.address = address, now.bytes = Bytes, now.store = true, now.value = x[d->rs2]; \
-    Memory& first = *memories_.front();                                                                         \
+    RiscvMemory& first = *memories_.front();                                                                    \
     if (first.holds(address, Bytes)) {                                                                          \
       const std::uint32_t offset = address - first.base();                                                      \
       std::memcpy(first.data() + offset, &x[d->rs2], Bytes);                                                    \

@@ -1,5 +1,5 @@
-// RV32IMC_Zicsr_Zifencei hart in machine mode, without SystemC. Code and data in Memory are interpreted at host speed;
-// all other addresses go to a Bus. The owner runs the hart up to a cycle of its clock.
+// RV32IMC_Zicsr_Zifencei hart in machine mode, without SystemC. Code and data in RiscvMemory are interpreted at host
+// speed; all other addresses go to a RiscvBus. The owner runs the hart up to a cycle of its clock.
 #pragma once
 
 #include <cstdint>
@@ -58,12 +58,12 @@ enum class Stop : std::uint8_t {
 
 class Hart {
  public:
-  Hart(std::uint32_t number, const Timing& timing, Bus& bus) : timing_(timing), bus_(bus), csrs_(number) {}
+  Hart(std::uint32_t number, const HartTiming& timing, RiscvBus& bus) : timing_(timing), bus_(bus), csrs_(number) {}
   Hart(const Hart&) = delete;
   Hart& operator=(const Hart&) = delete;
 
   // Memories are searched in the order of their addition.
-  void add(Memory& memory) { memories_.push_back(&memory); }
+  void add(RiscvMemory& memory) { memories_.push_back(&memory); }
   void reset(std::uint32_t pc);
 
   // Runs up to the first instruction that would start at or after `limit`.
@@ -90,7 +90,7 @@ class Hart {
   }
   std::uint64_t traps() const { return traps_; }
 
-  Memory* memory_at(std::uint32_t address, std::uint32_t bytes);
+  RiscvMemory* memory_at(std::uint32_t address, std::uint32_t bytes);
 
  private:
   template <bool kObserved>
@@ -104,10 +104,10 @@ class Hart {
   bool csr(const Decoded& d);  // false: illegal
   void fence(const Decoded& d);
 
-  Timing timing_;
-  Bus& bus_;
+  HartTiming timing_;
+  RiscvBus& bus_;
   Csrs csrs_;
-  std::vector<Memory*> memories_;
+  std::vector<RiscvMemory*> memories_;
   Observer* observer_ = nullptr;
   std::uint32_t x_[33] = {};
   std::uint32_t pc_ = 0;

@@ -5,13 +5,13 @@
 
 namespace attnvp::riscv {
 
-bool Memory::peek(std::uint32_t address, void* data, std::uint32_t bytes) {
+bool RiscvMemory::peek(std::uint32_t address, void* data, std::uint32_t bytes) {
   if (!holds(address, bytes)) return false;
   std::memcpy(data, storage_.data() + (address - base_), bytes);
   return true;
 }
 
-bool Memory::poke(std::uint32_t address, const void* data, std::uint32_t bytes) {
+bool RiscvMemory::poke(std::uint32_t address, const void* data, std::uint32_t bytes) {
   if (!holds(address, bytes)) return false;
   if (bytes == 0) return true;
   const std::uint32_t offset = address - base_;
@@ -20,12 +20,12 @@ bool Memory::poke(std::uint32_t address, const void* data, std::uint32_t bytes) 
   return true;
 }
 
-void Memory::clear() {
+void RiscvMemory::clear() {
   storage_.clear();
   for (std::unique_ptr<CodePage>& page : code_) page.reset();
 }
 
-CodePage& Memory::add_page(std::uint32_t offset) {
+CodePage& RiscvMemory::add_page(std::uint32_t offset) {
   std::unique_ptr<CodePage>& page = code_[offset >> kPageBits];
   page = std::make_unique<CodePage>();
   page->base = base_ + (offset >> kPageBits << kPageBits);
@@ -33,7 +33,7 @@ CodePage& Memory::add_page(std::uint32_t offset) {
   return *page;
 }
 
-void Memory::forget(std::uint32_t first, std::uint32_t last) {
+void RiscvMemory::forget(std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t at = first & ~1U; at < last; at += 2) {
     CodePage* page = code_[at >> kPageBits].get();
     if (page == nullptr) {

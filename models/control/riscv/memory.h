@@ -12,7 +12,7 @@ namespace attnvp::riscv {
 
 // All other addresses of a hart. An access starts at `cycle` of the hart's clock; the bus sets it to the cycle of the
 // response.
-class Bus {
+class RiscvBus {
  public:
   virtual bool read(std::uint32_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
   virtual bool write(std::uint32_t address, const void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
@@ -21,7 +21,7 @@ class Bus {
   virtual std::uint64_t time(std::uint64_t cycle) = 0;  // mtime
 
  protected:
-  ~Bus() = default;
+  ~RiscvBus() = default;
 };
 
 constexpr std::uint32_t kPageBits = 12;
@@ -32,9 +32,9 @@ struct CodePage {
   Decoded slot[kPageSlots + 2];  // a 4-byte instruction may start in the last slot: both ends are kPageEnd
 };
 
-class Memory {
+class RiscvMemory {
  public:
-  Memory(std::uint32_t base, std::uint32_t bytes) : base_(base), bytes_(bytes), storage_(bytes), code_(pages()) {}
+  RiscvMemory(std::uint32_t base, std::uint32_t bytes) : base_(base), bytes_(bytes), storage_(bytes), code_(pages()) {}
 
   std::uint32_t base() const { return base_; }
   std::uint32_t bytes() const { return bytes_; }

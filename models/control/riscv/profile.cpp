@@ -25,7 +25,7 @@ Profile::Profile(const ElfFile& program, std::string root) : program_(program) {
 }
 
 int Profile::function_of(std::uint32_t pc) {
-  const ElfFile::Symbol* symbol = program_.function_at(pc);
+  const ElfFile::ElfSymbol* symbol = program_.function_at(pc);
   const std::uint32_t key = symbol == nullptr ? 0 : symbol->address;
   const auto [known, fresh] = known_.emplace(key, static_cast<int>(names_.size()));
   if (fresh) names_.push_back(symbol == nullptr ? "[unknown]" : symbol->name);
@@ -37,7 +37,7 @@ int Profile::below(int node, int function) {
   if (found != nodes_[static_cast<std::size_t>(node)].callees.end()) return found->second;
   const int made = static_cast<int>(nodes_.size());
   nodes_[static_cast<std::size_t>(node)].callees[function] = made;
-  Node& fresh = nodes_.emplace_back();
+  CallNode& fresh = nodes_.emplace_back();
   fresh.function = function;
   fresh.parent = node;
   return made;
@@ -49,7 +49,7 @@ void Profile::executed(const Executed& e) {
   int& function = cache_[slot];
   if (function < 0) function = function_of(e.pc);
 
-  const auto node = [this](int i) -> Node& { return nodes_[static_cast<std::size_t>(i)]; };
+  const auto node = [this](int i) -> CallNode& { return nodes_[static_cast<std::size_t>(i)]; };
   if (at_ == 0 || jump_ == Jump::kCall) {
     at_ = below(at_, function);
   } else if (node(at_).function != function) {
@@ -64,7 +64,7 @@ void Profile::executed(const Executed& e) {
     const int up = node(at_).parent;
     if (up > 0 && node(up).function == function) at_ = up;
   }
-  Node& here = node(at_);
+  CallNode& here = node(at_);
   here.instructions += e.retired ? 1 : 0;
   here.cycles += e.end - e.cycle - e.stall;
   here.stall += e.stall;
@@ -76,7 +76,7 @@ std::string Profile::folded() const {
   std::vector<std::string> stacks(nodes_.size());
   std::string text;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Node& n = nodes_[i];
+    const CallNode& n = nodes_[i];
     const std::string name = frame(names_[static_cast<std::size_t>(n.function)]);
     stacks[i] = n.parent < 0 ? name : stacks[static_cast<std::size_t>(n.parent)] + ";" + name;
     if (n.cycles > 0) text += fmt::format("{} {}\n", stacks[i], n.cycles);
@@ -89,7 +89,7 @@ std::vector<Profile::Total> Profile::totals() const {
   std::vector<Total> totals(names_.size());
   std::vector<std::uint64_t> inclusive(nodes_.size());
   for (std::size_t i = nodes_.size(); i-- > 0;) {
-    const Node& n = nodes_[i];
+    const CallNode& n = nodes_[i];
     inclusive[i] += n.cycles + n.stall;
     if (n.parent >= 0) inclusive[static_cast<std::size_t>(n.parent)] += inclusive[i];
     Total& t = totals[static_cast<std::size_t>(n.function)];

@@ -55,7 +55,7 @@ class CallStack final : public Observer {
 // jump at the same depth.
 class Profile {
  public:
-  struct Node {
+  struct CallNode {
     int function = 0;                            // index in names()
     int parent = -1;                             // index in nodes(); -1: the root
     std::uint64_t instructions = 0, cycles = 0;  // self, without stalls
@@ -68,7 +68,7 @@ class Profile {
   void executed(const Executed& e);
   void slept(std::uint64_t cycles) { nodes_[static_cast<std::size_t>(at_)].stall += cycles; }
 
-  const std::vector<Node>& nodes() const { return nodes_; }  // parents first
+  const std::vector<CallNode>& nodes() const { return nodes_; }  // parents first
   const std::vector<std::string>& names() const { return names_; }
   // One line per call stack: "hart 0;main;boot 1234". Stalls are a frame of their own.
   std::string folded() const;
@@ -87,7 +87,7 @@ class Profile {
   std::vector<std::string> names_;
   std::map<std::uint32_t, int> known_;  // functions by address
   std::vector<int> cache_;              // by pc
-  std::vector<Node> nodes_;
+  std::vector<CallNode> nodes_;
   int at_ = 0;
   Jump jump_ = Jump::kNone;  // of the previous instruction
 };

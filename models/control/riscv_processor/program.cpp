@@ -25,7 +25,7 @@ std::string shipped(const std::string& name) {
 }
 
 // Port without effect, for a core that only checks whether a program fits.
-class Nowhere final : public Port {
+class Nowhere final : public CorePort {
   bool transfer(bool /*write*/, std::uint64_t /*address*/, void* /*data*/, std::uint32_t /*bytes*/,
                 std::uint64_t& /*cycle*/) override {
     return false;
@@ -83,7 +83,7 @@ std::string program_problem(const RiscvConfig& config) {
 
 namespace {
 
-class Direct final : public Port {
+class Direct final : public CorePort {
  public:
   explicit Direct(hal::Cpu& cpu) : cpu_(cpu) {}
 

@@ -25,7 +25,9 @@ const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullpt
 
 const bool kRegistered = add_kind(
     Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
-                    [](const ModuleContext& site) { return std::make_unique<RiscvProcessor>(site.name, site); })
+                    [](const ModuleContext& module_context) {
+                      return std::make_unique<RiscvProcessor>(module_context.name, module_context);
+                    })
         .with_keys<RiscvConfig>()
         .with_settling([](MachineConfig& m) { m.own<RiscvConfig>().heterogeneous_cores = !m.has_equal_cores(); })
         .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
@@ -41,13 +43,13 @@ bool is_doorbell(std::uint64_t address) {
 
 }  // namespace
 
-RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const ModuleContext& site)
-    : Processor(name, site.context),
-      config_(site.machine.control),
-      own_(site.machine.own<RiscvConfig>()),
-      partition_(ctx_.partition_of(site.cluster)),
-      cluster_(site.cluster - partition_.first_cluster),
-      in_step_(site.machine.clusters > 1),
+RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Processor(name, module_context.context),
+      config_(module_context.machine.control),
+      own_(module_context.machine.own<RiscvConfig>()),
+      partition_(ctx_.partition_of(module_context.cluster)),
+      cluster_(module_context.cluster - partition_.first_cluster),
+      in_step_(module_context.machine.clusters > 1),
       hart_clock_(own_.clock_hz),
       program_(riscv::open_program(own_)),
       core_(riscv::core_config(own_, cluster_), *this),
@@ -207,7 +209,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
 // Bus cycles of the push unit are not counted as those of the hart.
 bool RiscvProcessor::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) {
   const std::uint64_t before = bus_cycles_;
-  const bool ok = Port::push(queue, descriptor, bytes, cycle);
+  const bool ok = CorePort::push(queue, descriptor, bytes, cycle);
   bus_cycles_ = before;
   return ok;
 }

@@ -12,9 +12,9 @@
 
 namespace attnvp {
 
-class RiscvProcessor : public Processor, private riscv::Port {
+class RiscvProcessor : public Processor, private riscv::CorePort {
  public:
-  RiscvProcessor(sc_core::sc_module_name name, const ModuleContext& site);
+  RiscvProcessor(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_initiator_socket<>& bus() override { return bus_; }
   void start() override;

@@ -39,7 +39,7 @@ sim::Process MultiChannelDma::retire_stage() {
       continue;
     }
     InFlight& entry = *next;
-    Channel& channel = *entry.channel;
+    DmaChannel& channel = *entry.channel;
     // A write to the own L1 is annotated with the read's end; other writes start after it.
     if (!entry.to_l1 && entry.done_cycle > ctx_.clock.now()) {
       co_await arrived_.at(ctx_.clock.begin_of(entry.done_cycle));
@@ -95,10 +95,10 @@ void MultiChannelDma::end_burst(InFlight& entry) {
 }
 
 // Called after the descriptor's events were signalled.
-void MultiChannelDma::end_descriptor(Channel& channel) {
-  const Channel::Ending& ending = channel.ending.front();
+void MultiChannelDma::end_descriptor(DmaChannel& channel) {
+  const DmaChannel::Ending& ending = channel.ending.front();
   if (ctx_.command_trace != nullptr && ending.id != CommandTrace::kNone) {
-    CommandTrace::Entry& command_trace = ctx_.command_trace->of(ending.id);
+    CommandTrace::TracedCommand& command_trace = ctx_.command_trace->of(ending.id);
     command_trace.end = command_trace.done = ctx_.clock.now();
   }
   channel.done();

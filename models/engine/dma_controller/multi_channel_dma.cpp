@@ -16,14 +16,15 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& site) {
-                                                    return std::make_unique<MultiChannelDma>(site.name, site);
-                                                  }});
+const bool kRegistered =
+    add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
+                               return std::make_unique<MultiChannelDma>(module_context.name, module_context);
+                             }});
 enum DmaState : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
 
-MultiChannelDma::Channel::Channel(MultiChannelDma& dma, std::uint32_t i)
+MultiChannelDma::DmaChannel::DmaChannel(MultiChannelDma& dma, std::uint32_t i)
     : owner(dma),
       index(i),
       pushed(dma.ctx_.event_queue),
@@ -45,13 +46,17 @@ MultiChannelDma::Channel::Channel(MultiChannelDma& dma, std::uint32_t i)
   events.show_waiting_in(&waits_for);
 }
 
-MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& site)
-    : DmaController(name, site.context),
-      config_(site.machine.dma),
+MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : DmaController(name, module_context.context),
+      config_(module_context.machine.dma),
       most_counted_(config_.most_counted()),
       most_of_a_channel_(config_.most_of_a_channel()),
-      place_{site.base, hal::events_base(site.cluster),         site.machine.events.events, hal::l1_base(site.cluster),
-             site.map,  site.context.partition_of(site.cluster)},
+      place_{module_context.base,
+             hal::events_base(module_context.cluster),
+             module_context.machine.events.events,
+             hal::l1_base(module_context.cluster),
+             module_context.map,
+             module_context.context.partition_of(module_context.cluster)},
       buffers_(config_.outstanding, std::vector<unsigned char>(config_.burst_bytes)),
       free_buffers_(config_.outstanding),
       issue_possible_(ctx_.event_queue),
@@ -63,8 +68,8 @@ MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleConte
   control_.register_b_transport(this, &MultiChannelDma::control_transport);
   control_.register_transport_dbg(this, &MultiChannelDma::control_peek);
   for (std::uint32_t i = 0; i < config_.channels; ++i) {
-    channels_.push_back(std::make_unique<Channel>(*this, i));
-    Channel* channel = channels_.back().get();
+    channels_.push_back(std::make_unique<DmaChannel>(*this, i));
+    DmaChannel* channel = channels_.back().get();
     channel->events.account_in([this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
       if (channel->stalls.pends(ctx_.clock.now()))
         channel->stalls.resolve(ctx_.signallers.reason_of(event, descriptor));
@@ -140,7 +145,7 @@ std::vector<StallCounts> MultiChannelDma::stall_counts() const {
   return all;
 }
 
-void MultiChannelDma::stop_with(Channel& channel, const Refusal& refusal) {
+void MultiChannelDma::stop_with(DmaChannel& channel, const Refusal& refusal) {
   channel.queue.set_fault(refusal.code, refusal.address);
   channel.state.set(kFault);
   fault(refusal.code, refusal.address, fmt::format("channel {}: {}", channel.index, refusal.detail));
@@ -150,7 +155,7 @@ bool MultiChannelDma::own_l1(const hal::Operand& operand) const {
   return place_.map->holds(place_.map->find(place_.l1_base), operand.address);
 }
 
-sim::Process MultiChannelDma::front_end(Channel& channel) {
+sim::Process MultiChannelDma::front_end(DmaChannel& channel) {
   for (;;) {
     while (channel.queue.empty()) co_await channel.pushed;
     const hal::Descriptor& d = channel.queue.front();
@@ -189,7 +194,7 @@ sim::Process MultiChannelDma::front_end(Channel& channel) {
 }
 
 // Prepares the transfer of the queue's first descriptor. False: it was refused.
-bool MultiChannelDma::start_transfer(Channel& channel) {
+bool MultiChannelDma::start_transfer(DmaChannel& channel) {
   const hal::Descriptor& d = channel.queue.front();
   Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
   if (Refusal other = check_opcode(d, hal::Unit::kDma); other.any()) refusal = std::move(other);
@@ -214,11 +219,11 @@ bool MultiChannelDma::start_transfer(Channel& channel) {
   return true;
 }
 
-MultiChannelDma::Channel* MultiChannelDma::choose() {
+MultiChannelDma::DmaChannel* MultiChannelDma::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
-  const auto can_go = [this](const Channel& c) { return c.ready && c.counted < most_of_a_channel_; };
+  const auto can_go = [this](const DmaChannel& c) { return c.ready && c.counted < most_of_a_channel_; };
   if (config_.arbitration == DmaArbitration::kAge) {
-    Channel* oldest = nullptr;
+    DmaChannel* oldest = nullptr;
     for (const auto& c : channels_) {
       if (!can_go(*c)) continue;
       if (oldest == nullptr || std::tie(c->deferrable, c->age) < std::tie(oldest->deferrable, oldest->age)) {
@@ -249,12 +254,12 @@ std::size_t MultiChannelDma::take_buffer(std::uint64_t bytes) {
 
 sim::Process MultiChannelDma::issue_stage() {
   for (;;) {
-    Channel* const chosen = stopped_ || full() ? nullptr : choose();
+    DmaChannel* const chosen = stopped_ || full() ? nullptr : choose();
     if (chosen == nullptr) {
       co_await issue_possible_;
       continue;
     }
-    Channel& channel = *chosen;
+    DmaChannel& channel = *chosen;
     begin_burst(channel);
     unsigned char* const data = buffers_[buffer_].data();
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -286,7 +291,7 @@ sim::Process MultiChannelDma::issue_stage() {
   }
 }
 
-void MultiChannelDma::begin_burst(Channel& channel) {
+void MultiChannelDma::begin_burst(DmaChannel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
   }
@@ -324,9 +329,9 @@ bool MultiChannelDma::begin_access(tlm::tlm_command command, std::uint64_t addre
 }
 
 // Adds the burst to the bursts in flight. It ends after `delay`, or with the response of its target.
-void MultiChannelDma::track_burst(Channel& channel, sc_core::sc_time delay) {
+void MultiChannelDma::track_burst(DmaChannel& channel, sc_core::sc_time delay) {
   bursts += 1;
-  Channel::Ending& descriptor = channel.ending.back();
+  DmaChannel::Ending& descriptor = channel.ending.back();
   if (burst_.last) {
     descriptor.issued = true;
     channel.ready = false;
@@ -355,7 +360,7 @@ void MultiChannelDma::track_burst(Channel& channel, sc_core::sc_time delay) {
 }
 
 // Signals and stall attribution of a DMA channel.
-void MultiChannelDma::Channel::show() {
+void MultiChannelDma::DmaChannel::show() {
   const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
   operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
   number.set(now != nullptr ? now->number : Signal::kNone);
@@ -363,13 +368,13 @@ void MultiChannelDma::Channel::show() {
   row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
 }
 
-void MultiChannelDma::Channel::begun() {
+void MultiChannelDma::DmaChannel::begun() {
   if (!operation.on()) return;
   under_way.push_back({current, taken_up});
   show();
 }
 
-void MultiChannelDma::Channel::settle(std::uint64_t now) {
+void MultiChannelDma::DmaChannel::settle(std::uint64_t now) {
   const bool is_busy = ready || !ending.empty();
   if (is_busy == busy) return;
   busy = is_busy;
@@ -378,7 +383,7 @@ void MultiChannelDma::Channel::settle(std::uint64_t now) {
   stalls.unit(busy ? StallAttribution::kBusy : StallAttribution::kIdle, now);
 }
 
-void MultiChannelDma::Channel::done() {
+void MultiChannelDma::DmaChannel::done() {
   if (under_way.empty()) return;
   under_way.pop_front();
   show();

@@ -33,7 +33,7 @@ namespace attnvp {
 
 class MultiChannelDma : public DmaController {
  public:
-  MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& site);
+  MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_target_socket<>& control() override { return control_; }
   bool is_approximately_timed() const override { return true; }
@@ -55,8 +55,8 @@ class MultiChannelDma : public DmaController {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one burst under way"};
 
  private:
-  struct Channel {
-    Channel(MultiChannelDma& owner, std::uint32_t index);
+  struct DmaChannel {
+    DmaChannel(MultiChannelDma& owner, std::uint32_t index);
     MultiChannelDma& owner;
     std::uint32_t index;
     sim::Event pushed;   // notified by the queue
@@ -108,8 +108,8 @@ class MultiChannelDma : public DmaController {
   };
   struct InFlight {
     std::uint64_t destination = 0, bytes = 0;
-    Channel* channel = nullptr;
-    Channel::Ending* descriptor = nullptr;
+    DmaChannel* channel = nullptr;
+    DmaChannel::Ending* descriptor = nullptr;
     bool to_l1 = false;
     bool written = false, from_l1 = false;
     std::uint64_t issued_fs = 0;
@@ -124,26 +124,26 @@ class MultiChannelDma : public DmaController {
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned control_peek(tlm::tlm_generic_payload& payload);
-  sim::Process front_end(Channel& channel);
-  bool start_transfer(Channel& channel);
+  sim::Process front_end(DmaChannel& channel);
+  bool start_transfer(DmaChannel& channel);
   sim::Process issue_stage();
-  Channel* choose();
+  DmaChannel* choose();
   bool full() const { return counted_ >= most_counted_; }
-  void begin_burst(Channel& channel);
+  void begin_burst(DmaChannel& channel);
   bool begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay);
-  void track_burst(Channel& channel, sc_core::sc_time delay);
+  void track_burst(DmaChannel& channel, sc_core::sc_time delay);
   void responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay);
   sim::Process retire_stage();
   InFlight* next_done();
   void end_burst(InFlight& entry);
-  void end_descriptor(Channel& channel);
+  void end_descriptor(DmaChannel& channel);
   void leave(InFlight& entry);
   std::size_t take_buffer(std::uint64_t bytes);
   bool own_l1(const hal::Operand& operand) const;
-  void stop_with(Channel& channel, const Refusal& refusal);
+  void stop_with(DmaChannel& channel, const Refusal& refusal);
 
   // Addresses and context from elaboration.
-  struct Surroundings {
+  struct DmaSurroundings {
     std::uint64_t control_base = 0;
     std::uint64_t events_base = 0;
     std::uint32_t events = 0;
@@ -156,8 +156,8 @@ class MultiChannelDma : public DmaController {
   InitiatorSocket l1_{"l1"};
   DmaConfig config_;
   std::uint64_t most_counted_, most_of_a_channel_;  // limits of `config_` in bytes
-  Surroundings place_;
-  std::vector<std::unique_ptr<Channel>> channels_;
+  DmaSurroundings place_;
+  std::vector<std::unique_ptr<DmaChannel>> channels_;
   std::uint32_t next_ = 0;  // round-robin
   std::uint64_t doorbells_ = 0;
   std::deque<InFlight> in_flight_;  // oldest first

@@ -15,13 +15,13 @@ Transfer::Transfer(const hal::Descriptor& d, std::uint64_t burst_bytes)
       planes_(d.tail.copy.planes),
       source_{d.operand[0].address, d.operand[0].row_stride, d.tail.copy.plane_stride[0]},
       destination_{d.operand[1].address, d.operand[1].row_stride, d.tail.copy.plane_stride[1]} {
-  const auto merge = [this](std::uint64_t& count, std::uint64_t Side::*stride) {
+  const auto merge = [this](std::uint64_t& count, std::uint64_t TransferSide::*stride) {
     if (count > 1 && (source_.*stride != row_bytes_ || destination_.*stride != row_bytes_)) return;
     row_bytes_ *= count;
     count = 1;
   };
-  merge(rows_, &Side::row_stride);
-  if (rows_ == 1) merge(planes_, &Side::plane_stride);
+  merge(rows_, &TransferSide::row_stride);
+  if (rows_ == 1) merge(planes_, &TransferSide::plane_stride);
 }
 
 bool overlaps_itself(const hal::Descriptor& d) {

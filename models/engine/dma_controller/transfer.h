@@ -36,10 +36,10 @@ class Transfer {
  private:
   std::uint64_t burst_bytes_ = 0;
   std::uint64_t row_bytes_ = 0, rows_ = 0, planes_ = 0;
-  struct Side {
+  struct TransferSide {
     std::uint64_t address = 0, row_stride = 0, plane_stride = 0;
   };
-  Side source_, destination_;
+  TransferSide source_, destination_;
   std::uint64_t plane_ = 0, row_ = 0, offset_ = 0;
 };
 

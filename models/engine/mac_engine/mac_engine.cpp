@@ -14,14 +14,15 @@ namespace attnvp {
 
 namespace {
 const bool kRegistered =
-    add_kind<Engine>({"mac", "model", "is in SystemC", {"attnvp.mac"}, [](const ModuleContext& site) {
-                        return std::make_unique<MacEngine>(site.name, site);
+    add_kind<Engine>({"mac", "model", "is in SystemC", {"attnvp.mac"}, [](const ModuleContext& module_context) {
+                        return std::make_unique<MacEngine>(module_context.name, module_context);
                       }});
 }  // namespace
 
-MacEngine::MacEngine(sc_core::sc_module_name name, const ModuleContext& site)
-    : PipelinedEngine(name, site, site.machine.mac.queue_depth, site.machine.mac.pipeline_cycles),
-      planner_(site.machine.mac) {}
+MacEngine::MacEngine(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : PipelinedEngine(name, module_context, module_context.machine.mac.queue_depth,
+                      module_context.machine.mac.pipeline_cycles),
+      planner_(module_context.machine.mac) {}
 
 Refusal MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
   Refusal refusal = planner_.plan(d, plan);
@@ -71,12 +72,12 @@ void MacEngine::compute_values(const hal::Descriptor& d) {
   }
   const hal::Product p = hal::product_of(d);
   const auto half = [&](int i) {
-    return arith::Matrix<const arith::Half>{reinterpret_cast<const arith::Half*>(factor(d, i)),
-                                            d.operand[i].row_stride / sizeof(arith::Half)};
+    return arith::MatrixView<const arith::Half>{reinterpret_cast<const arith::Half*>(factor(d, i)),
+                                                d.operand[i].row_stride / sizeof(arith::Half)};
   };
   const hal::Operand& out = d.operand[2];
   unsigned char* c = l1_bytes(out.address);
-  arith::Matrix<const float> partials;
+  arith::MatrixView<const float> partials;
   if ((d.flags & hal::kAccumulate) != 0) {
     partials = {reinterpret_cast<const float*>(l1_bytes(d.operand[3].address)),
                 d.operand[3].row_stride / sizeof(float)};
@@ -84,11 +85,12 @@ void MacEngine::compute_values(const hal::Descriptor& d) {
   const arith::MatmulShape shape{p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0};
   if (d.type[2] == hal::ElementType::kFp32) {
     arith::matmul(shape, half(0), half(1), partials,
-                  arith::Matrix<float>{reinterpret_cast<float*>(c), out.row_stride / sizeof(float)}, workspace_);
+                  arith::MatrixView<float>{reinterpret_cast<float*>(c), out.row_stride / sizeof(float)}, workspace_);
   } else {
-    arith::matmul(shape, half(0), half(1), partials,
-                  arith::Matrix<arith::Half>{reinterpret_cast<arith::Half*>(c), out.row_stride / sizeof(arith::Half)},
-                  workspace_, scale_of(d));
+    arith::matmul(
+        shape, half(0), half(1), partials,
+        arith::MatrixView<arith::Half>{reinterpret_cast<arith::Half*>(c), out.row_stride / sizeof(arith::Half)},
+        workspace_, scale_of(d));
   }
 }
 
@@ -100,19 +102,19 @@ using hal::ElementType;
 
 // Sums of m rows, optionally followed by the sums of A's rows; they start from the partials.
 template <typename Sum>
-struct Sums {
+struct MacSums {
   std::size_t m, n, columns;  // columns: n, or n + 1 with the row's sum
   std::vector<Sum> data;
 
-  Sums(const hal::Product& p, bool row_sums) : m(p.m), n(p.n), columns(n + (row_sums ? 1 : 0)), data(m * columns) {}
+  MacSums(const hal::Product& p, bool row_sums) : m(p.m), n(p.n), columns(n + (row_sums ? 1 : 0)), data(m * columns) {}
   void begin(const unsigned char* partials, std::size_t stride) {
     for (std::size_t i = 0; i < m; ++i) {
       std::memcpy(data.data() + i * columns, partials + i * stride, columns * sizeof(Sum));
     }
   }
-  void add(const arith::MatmulShape& shape, const arith::Elements& a, const arith::Elements& b,
+  void add(const arith::MatmulShape& shape, const arith::ElementMatrix& a, const arith::ElementMatrix& b,
            arith::Workspace& workspace) {
-    arith::add_products(shape, a, b, arith::Matrix<Sum>{data.data(), columns}, workspace);
+    arith::add_products(shape, a, b, arith::MatrixView<Sum>{data.data(), columns}, workspace);
     if (columns > n) arith::add_rows(shape, a, data.data() + n, columns);
   }
   void leave(unsigned char* out, std::size_t stride) const {
@@ -139,14 +141,14 @@ struct Sums {
 
 // INT8 with scales per block of keys: the exact sum of a block, times its scale, is added in FP32. Sums of A's rows are
 // those of the stored values.
-void add_blocks(Sums<float>& sums, const arith::MatmulShape& shape, const arith::Elements& a, const arith::Elements& b,
-                const Edge& edge, arith::Workspace& workspace) {
+void add_blocks(MacSums<float>& sums, const arith::MatmulShape& shape, const arith::ElementMatrix& a,
+                const arith::ElementMatrix& b, const Edge& edge, arith::Workspace& workspace) {
   for (std::size_t k = 0; k < shape.k;) {
     const auto from = static_cast<std::uint32_t>(k);
     arith::MatmulShape part = shape;
     part.k = std::min<std::size_t>(shape.k - k, edge.block_left(from));
-    Sums<std::int32_t> block({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0},
-                             sums.columns > sums.n);
+    MacSums<std::int32_t> block({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0},
+                                sums.columns > sums.n);
     block.add(part, {a.data + k, a.row_stride, a.type}, {b.data + k * b.row_stride, b.row_stride, b.type}, workspace);
     const float scale = edge.key_scale(from);
     for (std::size_t i = 0; i < block.data.size(); ++i) {
@@ -158,12 +160,12 @@ void add_blocks(Sums<float>& sums, const arith::MatmulShape& shape, const arith:
 }
 
 template <typename Sum>
-void multiply(const hal::Descriptor& d, const arith::Elements& a, const arith::Elements& b,
+void multiply(const hal::Descriptor& d, const arith::ElementMatrix& a, const arith::ElementMatrix& b,
               const unsigned char* partials, const unsigned char* addends, unsigned char* out,
               arith::Workspace& workspace) {
   const hal::Product p = hal::product_of(d);
   const Edge edge(d, addends);
-  Sums<Sum> sums(p, (d.flags & hal::kNormalised) != 0);
+  MacSums<Sum> sums(p, (d.flags & hal::kNormalised) != 0);
   if (partials != nullptr) sums.begin(partials, d.operand[3].row_stride);
   const arith::MatmulShape shape{p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0};
   if constexpr (std::is_same_v<Sum, float>) {
@@ -179,11 +181,11 @@ void multiply(const hal::Descriptor& d, const arith::Elements& a, const arith::E
 }
 
 template <typename Sum>
-void product(const hal::Descriptor& d, const arith::MatmulShape& shape, const arith::Elements& a,
-             const arith::Elements& b, const unsigned char* addends, ElementType type, unsigned char* out,
+void product(const hal::Descriptor& d, const arith::MatmulShape& shape, const arith::ElementMatrix& a,
+             const arith::ElementMatrix& b, const unsigned char* addends, ElementType type, unsigned char* out,
              std::size_t stride, arith::Workspace& workspace) {
   const Edge edge(d, addends);
-  Sums<Sum> sums({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0}, false);
+  MacSums<Sum> sums({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0}, false);
   if constexpr (std::is_same_v<Sum, float>) {
     edge.sums_in_blocks() ? add_blocks(sums, shape, a, b, edge, workspace) : sums.add(shape, a, b, workspace);
   } else {
@@ -197,7 +199,7 @@ bool exact_sums(const hal::Descriptor& d) { return hal::sum_type(d) == ElementTy
 
 }  // namespace
 
-arith::Elements MacEngine::elements(const hal::Descriptor& d, int i) {
+arith::ElementMatrix MacEngine::elements(const hal::Descriptor& d, int i) {
   return {factor(d, i), d.operand[i].row_stride, d.type[i]};
 }
 

@@ -20,7 +20,7 @@ namespace attnvp {
 
 class MacEngine : public PipelinedEngine {
  public:
-  MacEngine(sc_core::sc_module_name name, const ModuleContext& site);
+  MacEngine(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   Counter compute{*this, "macs", "multiply-accumulates", "useful multiply-accumulates", {"attnvp.mac", "compute"}};
   Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};
@@ -42,7 +42,7 @@ class MacEngine : public PipelinedEngine {
   void score_typed(const hal::Descriptor& descriptor, std::vector<arith::Half>& tile);
   void attend_typed(const hal::Descriptor& descriptor, const std::vector<arith::Half>& tile);
   const unsigned char* addends(const hal::Descriptor& descriptor);  // nullptr: none
-  arith::Elements elements(const hal::Descriptor& descriptor, int operand);
+  arith::ElementMatrix elements(const hal::Descriptor& descriptor, int operand);
   unsigned char* factor(const hal::Descriptor& descriptor, int operand);  // A or B, with zeros for absent rows
 
   MacPlanner planner_;

@@ -49,7 +49,7 @@ Refusal check_operands(const hal::Descriptor& d, const ProductShape& s) {
   const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
   constexpr int kScores = hal::kCapped | hal::kSloped | hal::kBucketed;
   if (!refusal.any() && ((d.flags & kScores) != 0 || hal::has_addends(d)))
-    refusal = check_operand(d, 2, hal::value_of(hal::Extent::kResult, d, 2), {kHalf});
+    refusal = check_operand(d, 2, hal::value_of(hal::OperandExtent::kResult, d, 2), {kHalf});
   if (!refusal.any() && (d.flags & hal::kBlockScaled) != 0 && d.type[0] != ElementType::kInt8) {
     return {FaultCode::kBadType, d.operand[0].address, "scales of blocks are of int8"};
   }
@@ -153,8 +153,9 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   if (overlap(addends, c)) return {FaultCode::kOverlap, c.address, "the result lies over its addends"};
 
   const MatmulPasses& p = passes_of(s.sizes(mac_rate(config_, d.type[0])));
-  plan.last.pace_cycles = p.last_cycles;
-  plan.body.pace_cycles = p.cycles - p.last_cycles;
+  const std::uint64_t last_cycles = sustained(p.last_cycles);
+  plan.last.pace_cycles = last_cycles;
+  plan.body.pace_cycles = sustained(p.cycles) - last_cycles;
 
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
   const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * p.n_tiles;

@@ -2,6 +2,7 @@
 // tiles that stay in the array. Engines execute it; readers of a schedule count with it, without simulation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -49,10 +50,14 @@ class ResidentTiles {
   std::vector<Tile> tiles_;
 };
 
-// Steps of k that a PE takes per cycle: operands of a short type share the width of a long one.
+inline bool multiplies(const MacConfig& config, hal::ElementType type) {
+  if (hal::element_bytes(type) == 1) return (hal::is_integer(type) ? config.int8_rate : config.fp8_rate) > 0;
+  return (type == hal::ElementType::kBf16 ? config.bf16_rate : config.fp16_rate) > 0;
+}
+// Steps of k that a PE takes per cycle, for a type that it multiplies.
 inline std::uint64_t mac_rate(const MacConfig& config, hal::ElementType type) {
   if (hal::element_bytes(type) != 1) return 1;
-  return hal::is_integer(type) ? config.int8_rate : config.fp8_rate;
+  return std::max(1U, hal::is_integer(type) ? config.int8_rate : config.fp8_rate);
 }
 
 // Factor of a descriptor's sums before rounding.
@@ -121,6 +126,8 @@ class MacPlanner {
   MacWork work_of_tile(const hal::Descriptor& descriptor) const;
   const MatmulPasses& passes_of(const MatmulSizes& sizes) const;
   MatmulPasses count_passes(const MatmulSizes& sizes) const;
+  // Cycles of so many steps at the peak rate.
+  std::uint64_t sustained(std::uint64_t cycles) const { return ceil_div(cycles * 100, config_.sustained_percent); }
   // Array passes for `extent` rows (or columns) in tiles of `tile` on an array of `lanes`.
   static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 

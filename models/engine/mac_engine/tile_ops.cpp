@@ -189,8 +189,8 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   std::vector<arith::Half>& tile = planner_.resident().scores(d.tail.tile.slot);
   const auto halves = [&](int i) {
     const hal::Operand& o = d.operand[i];
-    return arith::Matrix<const arith::Half>{reinterpret_cast<const arith::Half*>(l1_bytes(o.address)),
-                                            o.row_stride / sizeof(arith::Half)};
+    return arith::MatrixView<const arith::Half>{reinterpret_cast<const arith::Half*>(l1_bytes(o.address)),
+                                                o.row_stride / sizeof(arith::Half)};
   };
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (hal::is_transposed(d)) {
@@ -199,14 +199,14 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
     if (d.type[0] != ElementType::kFp16 || (d.flags & kEdge) != 0 || hal::has_addends(d)) {
       score_typed(d, tile);
     } else {
-      arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_,
-                    scale_of(d));
+      arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::MatrixView<arith::Half>{tile.data(), n},
+                    workspace_, scale_of(d));
     }
     const RowMask mask(d, n);
     std::vector<arith::Half> seen(mask.masked() ? n : 0);
     for (std::uint64_t r = 0; r < m; ++r) {
       if (mask.masked()) {
-        const RowMask::Columns visible = mask.of(r);
+        const RowMask::VisibleColumns visible = mask.of(r);
         RowMask::gather(tile.data() + r * n, visible, seen.data());
         mask.scatter(seen.data(), visible, tile.data() + r * n, kMinusInfinity);
       }
@@ -219,7 +219,7 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
     reinterpret_cast<float*>(row(2, r))[n] = arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
   }
   if (d.type[1] != ElementType::kFp16) return attend_typed(d, tile);
-  const arith::Matrix<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / sizeof(float)};
+  const arith::MatrixView<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / sizeof(float)};
   arith::matmul({m, n, k, false}, {tile.data(), k}, halves(1), {}, sums, workspace_);
 }
 

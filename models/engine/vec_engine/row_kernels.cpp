@@ -48,7 +48,7 @@ void plan_online_softmax(RowOp& op, const Descriptor& d) {
 }
 
 void online_softmax(RowData& r) {
-  const RowMask::Columns columns = r.visible();
+  const RowMask::VisibleColumns columns = r.visible();
   const arith::Half* in = r.half(0);
   if (r.mask.masked()) {
     RowMask::gather(in, columns, r.seen.data());
@@ -199,7 +199,7 @@ RowData::RowData(const Descriptor& command, const std::array<unsigned char*, 4>&
       operand_(operand) {
   const hal::OperationInfo& info = *hal::find(d.opcode);
   for (const hal::OperandInfo& o : info.operands) {
-    if (o.name == nullptr || o.rows != hal::Extent::kOne || !hal::has(d, o)) continue;
+    if (o.name == nullptr || o.rows != hal::OperandExtent::kOne || !hal::has(d, o)) continue;
     vector_[o.index].resize(size());
     arith::floats_from_halves(reinterpret_cast<const arith::Half*>(operand[o.index]), vector_[o.index].data(), size());
   }

@@ -12,14 +12,15 @@ namespace {
 
 void add_part(RowOp& op, const hal::Descriptor& d, const hal::OperandInfo& o) {
   op.refuse(check_operand(d, o.index));
-  RowOp::Part& part = op.parts.at(static_cast<std::size_t>(op.count++));
+  RowOp::OperandPart& part = op.parts.at(static_cast<std::size_t>(op.count++));
   const hal::Operand &x = d.operand[0], &here = d.operand[o.index];
-  part.out = o.role != hal::Role::kRead;
+  part.out = o.role != hal::OperandRole::kRead;
   // The first descriptor only writes what later ones accumulate.
-  part.in = o.role == hal::Role::kRead || (o.role == hal::Role::kAccumulated && (d.flags & hal::kFirst) == 0);
+  part.in =
+      o.role == hal::OperandRole::kRead || (o.role == hal::OperandRole::kAccumulated && (d.flags & hal::kFirst) == 0);
   part.region = {here.address, hal::value_of(o.rows, d, o.index), d.row_bytes(o.index), here.row_stride, 0, part.out};
   part.element_bytes = hal::element_bytes(d.type[o.index]);
-  part.kept = o.rows == hal::Extent::kOne;
+  part.kept = o.rows == hal::OperandExtent::kOne;
   part.apart = !o.is_replaceable;
   part.in_place = hal::family_of(d.opcode) == hal::Family::kLayer && o.index > 0 && here.address == x.address &&
                   (d.rows == 1 || here.row_stride == x.row_stride);
@@ -29,13 +30,13 @@ void add_part(RowOp& op, const hal::Descriptor& d, const hal::OperandInfo& o) {
 // shorter than the S that it replaces.
 void check(RowOp& op, const char* name) {
   for (int i = 0; i < op.count; ++i) {
-    const RowOp::Part& a = op.parts[static_cast<std::size_t>(i)];
+    const RowOp::OperandPart& a = op.parts[static_cast<std::size_t>(i)];
     const Region& r = a.region;
     if (a.element_bytes == 4 && ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
       op.refuse({FaultCode::kMisaligned, r.address, "FP32 rows need addresses and strides of whole 4-byte words"});
     }
     for (int j = i + 1; j < op.count; ++j) {
-      const RowOp::Part& b = op.parts[static_cast<std::size_t>(j)];
+      const RowOp::OperandPart& b = op.parts[static_cast<std::size_t>(j)];
       if ((!a.out && !b.out) || !overlap(r, b.region)) continue;
       const bool same = r.address == b.region.address && r.row_bytes >= b.region.row_bytes &&
                         (r.rows == 1 || r.row_stride == b.region.row_stride);
@@ -86,7 +87,7 @@ RowOp row_op_of(const hal::Descriptor& d) {
   return op;
 }
 
-void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::Columns& columns,
+void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::VisibleColumns& columns,
                        const arith::Half* p, unsigned char* row) {
   const std::size_t bytes = hal::element_bytes(type), count = columns.count();
   std::vector<unsigned char> kept(count * bytes);

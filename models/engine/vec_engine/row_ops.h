@@ -7,6 +7,7 @@
 // only zeros of P.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -24,8 +25,10 @@ namespace attnvp {
 struct LaneOperations {
   std::uint64_t max = 0, add = 0, mul = 0, exp = 0, div = 0;
   std::uint64_t lane_cycles(const VecConfig& config) const {
-    return max * config.max_lane_cycles + add * config.add_lane_cycles + mul * config.mul_lane_cycles +
-           exp * config.exp_lane_cycles + div * config.div_lane_cycles;
+    const std::uint64_t exps = exp * config.exp_lane_cycles;
+    const std::uint64_t others = max * config.max_lane_cycles + add * config.add_lane_cycles +
+                                 mul * config.mul_lane_cycles + div * config.div_lane_cycles;
+    return config.exp_unit ? std::max(exps, others) : exps + others;
   }
 };
 
@@ -43,7 +46,7 @@ inline LaneOperations& operator+=(LaneOperations& a, const LaneOperations& b) {
 
 struct RowOp {
   // Operands in L1 in the order of the descriptor; bytes per row.
-  struct Part {
+  struct OperandPart {
     Region region;
     bool in = false, out = false;
     std::uint64_t element_bytes = 0;
@@ -52,7 +55,7 @@ struct RowOp {
     bool kept = false;                                  // one row for all rows; stays in L0 if it fits
     bool apart = false;                                 // must not be overwritten by a result
   };
-  std::array<Part, 4> parts{};
+  std::array<OperandPart, 4> parts{};
   int count = 0;
   std::uint64_t rows = 0;
   std::uint64_t elements = 0;  // per row
@@ -73,7 +76,7 @@ constexpr bool is_row_op(hal::Opcode opcode) {
 RowOp row_op_of(const hal::Descriptor& descriptor);
 
 // Converts P of the visible columns from FP16 (narrow_row) into a row of another type; zeros elsewhere.
-void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::Columns& columns,
+void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::VisibleColumns& columns,
                        const arith::Half* p, unsigned char* row);
 
 // `operand`: host pointers of the descriptor's operands.
@@ -95,7 +98,7 @@ class RowData {
   float* fp32(std::size_t i) const { return reinterpret_cast<float*>(at(i)); }
   // Operand i with a single row, in FP32; nullptr: none.
   const float* vector(std::size_t i) const { return vector_[i].empty() ? nullptr : vector_[i].data(); }
-  RowMask::Columns visible() const { return mask.of(row_); }
+  RowMask::VisibleColumns visible() const { return mask.of(row_); }
 
   const hal::Descriptor& d;
   const RowMask mask;

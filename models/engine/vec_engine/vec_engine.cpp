@@ -14,15 +14,16 @@ namespace attnvp {
 
 namespace {
 const bool kRegistered =
-    add_kind<Engine>({"vec", "model", "is in SystemC", {"attnvp.vec"}, [](const ModuleContext& site) {
-                        return std::make_unique<VecEngine>(site.name, site);
+    add_kind<Engine>({"vec", "model", "is in SystemC", {"attnvp.vec"}, [](const ModuleContext& module_context) {
+                        return std::make_unique<VecEngine>(module_context.name, module_context);
                       }});
 }  // namespace
 
-VecEngine::VecEngine(sc_core::sc_module_name name, const ModuleContext& site)
-    : PipelinedEngine(name, site, site.machine.vec.queue_depth, site.machine.vec.pipeline_cycles),
-      lanes_(site.machine.vec.lanes),
-      planner_(site.machine.vec, l0_share_bytes(site.machine.l0.size_bytes)) {}
+VecEngine::VecEngine(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : PipelinedEngine(name, module_context, module_context.machine.vec.queue_depth,
+                      module_context.machine.vec.pipeline_cycles),
+      lanes_(module_context.machine.vec.lanes),
+      planner_(module_context.machine.vec, l0_share_bytes(module_context.machine.l0.size_bytes)) {}
 
 Refusal VecEngine::plan(const hal::Descriptor& d, Plan& plan) { return planner_.plan(d, plan); }
 
@@ -59,7 +60,7 @@ void VecEngine::compute_values(const hal::Descriptor& d) {
       arith::softmax_row(in, out, d.operand[0].columns, workspace_);
       continue;
     }
-    const RowMask::Columns columns = mask.of(row);
+    const RowMask::VisibleColumns columns = mask.of(row);
     RowMask::gather(in, columns, seen.data());
     if (typed && arith::is_relative(type) && columns.count() > 0) {
       arith::exp_row(seen.data(), seen.data(), columns.count(), arith::row_max(seen.data(), columns.count()));

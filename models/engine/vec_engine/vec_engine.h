@@ -12,7 +12,7 @@ namespace attnvp {
 
 class VecEngine : public PipelinedEngine {
  public:
-  VecEngine(sc_core::sc_module_name name, const ModuleContext& site);
+  VecEngine(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   Counter elements{*this, "elements", "elements", "elements put through softmax"};
   Counter lane_ops{*this, "lane_ops", "lane-cycles", "of softmax, on one lane", {"attnvp.vec", "compute"}};

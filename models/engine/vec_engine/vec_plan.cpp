@@ -123,7 +123,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   // A row that reduces is needed twice: in L0, or from L1 again.
   std::uint64_t row_bytes = 0, kept_bytes = 0, in_bytes = 0, out_bytes = 0;
   for (int i = 0; i < op.count; ++i) {
-    const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
+    const RowOp::OperandPart& p = op.parts[static_cast<std::size_t>(i)];
     if (!p.in_place) (p.kept ? kept_bytes : row_bytes) += p.region.row_bytes;
   }
   const bool fits = 2 * row_bytes + kept_bytes <= l0_share_bytes_;
@@ -133,7 +133,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
     return region;
   };
   for (int i = 0; i < op.count; ++i) {
-    const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
+    const RowOp::OperandPart& p = op.parts[static_cast<std::size_t>(i)];
     const bool whole = op.reduces && p.in && p.out;  // running maxima: one word per row, all at once
     if (masked && i == 0) {                          // visible elements of S
       const auto bytes = [&](std::uint64_t row) { return mask.of(row).count() * p.element_bytes; };

@@ -20,11 +20,11 @@ void ProtocolChecker::broken(const Payload& payload, const std::string& what) {
   for (sim::Condition* wake : ctx_.fault_line) wake->notify();
 }
 
-ProtocolChecker::Transaction ProtocolChecker::transaction_of(const Payload& payload) {
-  return {State::kRequested, payload.get_command(), payload.get_address(), payload.get_data_length()};
+ProtocolChecker::CheckedTransaction ProtocolChecker::transaction_of(const Payload& payload) {
+  return {TransactionState::kRequested, payload.get_command(), payload.get_address(), payload.get_data_length()};
 }
 
-ProtocolChecker::Transaction* ProtocolChecker::find(const Payload& payload) {
+ProtocolChecker::CheckedTransaction* ProtocolChecker::find(const Payload& payload) {
   const auto found = under_way_.find(&payload);
   return found == under_way_.end() ? nullptr : &found->second;
 }
@@ -46,7 +46,7 @@ void ProtocolChecker::begin_request(const Payload& payload) {
   request_ = &payload;
 }
 
-void ProtocolChecker::check_response(const Payload& payload, const Transaction& begun) {
+void ProtocolChecker::check_response(const Payload& payload, const CheckedTransaction& begun) {
   if (payload.get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE) {
     broken(payload, "a response without a response status");
   } else if (payload.get_command() != begun.command || payload.get_address() != begun.address ||
@@ -68,18 +68,18 @@ tlm::tlm_sync_enum ProtocolChecker::nb_transport_fw(Payload& payload, tlm::tlm_p
   }
   begin_request(payload);
   const tlm::tlm_sync_enum sync = out_->nb_transport_fw(payload, phase, delay);
-  Transaction* const t = find(payload);
+  CheckedTransaction* const t = find(payload);
   if (t == nullptr) return sync;  // it has ended within the call
   if (sync == tlm::TLM_ACCEPTED) return sync;
   if (sync == tlm::TLM_UPDATED && phase != tlm::END_REQ && phase != tlm::BEGIN_RESP) {
     broken(payload, fmt::format("TLM_UPDATED with {} to BEGIN_REQ", phase.get_name()));
   }
-  if (t->state != State::kRequested) {
+  if (t->state != TransactionState::kRequested) {
     broken(payload, fmt::format("{} to BEGIN_REQ after a phase on the backward path",
                                 sync == tlm::TLM_COMPLETED ? "TLM_COMPLETED" : "TLM_UPDATED"));
   }
   request_ = nullptr;
-  t->state = State::kAccepted;
+  t->state = TransactionState::kAccepted;
   if (sync == tlm::TLM_UPDATED && phase == tlm::END_REQ) return sync;
   check_response(payload, *t);
   if (sync == tlm::TLM_COMPLETED) {
@@ -90,36 +90,36 @@ tlm::tlm_sync_enum ProtocolChecker::nb_transport_fw(Payload& payload, tlm::tlm_p
   return sync;
 }
 
-void ProtocolChecker::begin_response(const Payload& payload, Transaction& transaction) {
+void ProtocolChecker::begin_response(const Payload& payload, CheckedTransaction& transaction) {
   if (response_ != nullptr) broken(payload, "BEGIN_RESP before END_RESP of the response before");
   response_ = &payload;
-  transaction.state = State::kResponded;
+  transaction.state = TransactionState::kResponded;
 }
 
 tlm::tlm_sync_enum ProtocolChecker::nb_transport_bw(Payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
-  Transaction* const t = find(payload);
+  CheckedTransaction* const t = find(payload);
   if (t == nullptr) {
     broken(payload, fmt::format("{} of a payload that is not under way", phase.get_name()));
     return tlm::TLM_COMPLETED;
   }
   if (phase == tlm::END_REQ) {
-    if (t->state != State::kRequested) broken(payload, "END_REQ twice, or after BEGIN_RESP");
+    if (t->state != TransactionState::kRequested) broken(payload, "END_REQ twice, or after BEGIN_RESP");
     if (request_ == &payload) request_ = nullptr;
-    t->state = State::kAccepted;
+    t->state = TransactionState::kAccepted;
     return in->nb_transport_bw(payload, phase, delay);
   }
   if (phase != tlm::BEGIN_RESP) {
     broken(payload, fmt::format("{} on the backward path", phase.get_name()));
     return tlm::TLM_ACCEPTED;
   }
-  if (t->state == State::kResponded) {
+  if (t->state == TransactionState::kResponded) {
     broken(payload, "BEGIN_RESP twice");
     return tlm::TLM_COMPLETED;
   }
   check_response(payload, *t);
   if (request_ == &payload) request_ = nullptr;  // BEGIN_RESP implies END_REQ
   begin_response(payload, *t);
-  const Transaction begun = *t;
+  const CheckedTransaction begun = *t;
   under_way_.erase(&payload);  // the initiator may reuse the payload within the call
   response_ = nullptr;
   const tlm::tlm_sync_enum sync = in->nb_transport_bw(payload, phase, delay);
@@ -133,7 +133,7 @@ tlm::tlm_sync_enum ProtocolChecker::nb_transport_bw(Payload& payload, tlm::tlm_p
 }
 
 void ProtocolChecker::b_transport(Payload& payload, sc_core::sc_time& delay) {
-  const Transaction begun = transaction_of(payload);
+  const CheckedTransaction begun = transaction_of(payload);
   if (payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE) {
     broken(payload, "b_transport with a response status that is not TLM_INCOMPLETE_RESPONSE");
   }

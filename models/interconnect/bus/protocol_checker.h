@@ -21,9 +21,9 @@ class ProtocolChecker : public sc_core::sc_module,
   tlm::tlm_target_socket<> in{"in"};
 
  private:
-  enum class State : std::uint8_t { kRequested, kAccepted, kResponded };  // last phase
-  struct Transaction {
-    State state = State::kRequested;
+  enum class TransactionState : std::uint8_t { kRequested, kAccepted, kResponded };  // last phase
+  struct CheckedTransaction {
+    TransactionState state = TransactionState::kRequested;
     tlm::tlm_command command = tlm::TLM_IGNORE_COMMAND;
     std::uint64_t address = 0, bytes = 0;
   };
@@ -40,17 +40,17 @@ class ProtocolChecker : public sc_core::sc_module,
     in->invalidate_direct_mem_ptr(start, end);
   }
 
-  static Transaction transaction_of(const Payload& payload);
+  static CheckedTransaction transaction_of(const Payload& payload);
   void begin_request(const Payload& payload);
-  void begin_response(const Payload& payload, Transaction& transaction);
-  void check_response(const Payload& payload, const Transaction& begun);
-  Transaction* find(const Payload& payload);
+  void begin_response(const Payload& payload, CheckedTransaction& transaction);
+  void check_response(const Payload& payload, const CheckedTransaction& begun);
+  CheckedTransaction* find(const Payload& payload);
   void broken(const Payload& payload, const std::string& what);
 
   Context& ctx_;
   std::string target_;  // name
   tlm::tlm_initiator_socket<> out_{"out"};
-  std::unordered_map<const Payload*, Transaction> under_way_;
+  std::unordered_map<const Payload*, CheckedTransaction> under_way_;
   const Payload* request_ = nullptr;   // between BEGIN_REQ and END_REQ
   const Payload* response_ = nullptr;  // between BEGIN_RESP and END_RESP
   bool is_broken_ = false;

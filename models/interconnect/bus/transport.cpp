@@ -27,7 +27,7 @@ void LtAdaptor::carry() {
       sc_core::wait(work_);
       --idle_;
     }
-    const Access access = waiting_.front();
+    const LtAccess access = waiting_.front();
     waiting_.pop_front();
     if (!waiting_.empty() && idle_ > 0) work_.notify(sc_core::SC_ZERO_TIME);
     const std::uint64_t now = sc_core::sc_time_stamp().value();

@@ -189,7 +189,7 @@ class LtAdaptor : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> 
   tlm_utils::simple_initiator_socket<LtAdaptor> out{"out"};
 
  private:
-  struct Access {
+  struct LtAccess {
     std::uint64_t time_fs;  // of BEGIN_REQ
     sc_core::sc_time delay;
     tlm::tlm_generic_payload* payload;
@@ -205,7 +205,7 @@ class LtAdaptor : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> 
   void carry();
 
   Context& ctx_;
-  std::deque<Access> waiting_;
+  std::deque<LtAccess> waiting_;
   std::uint32_t idle_ = 0;  // processes without an access
   sc_core::sc_event work_;
 };

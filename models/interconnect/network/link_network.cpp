@@ -20,27 +20,27 @@ std::size_t LinkNetwork::new_packet(std::uint64_t flits, std::uint64_t tag) {
 std::size_t LinkNetwork::send(std::uint64_t time, std::uint32_t from, std::uint32_t to, std::uint64_t flits,
                               std::uint64_t tag) {
   const std::size_t at = new_packet(flits, tag);
-  topology_.way(from, to, packets_[at].way);
+  topology_.route(from, to, packets_[at].route);
   heads_.push({time, sent_++, at, 0});
   return at;
 }
 
 void LinkNetwork::join(std::size_t packet, std::uint32_t from, std::uint32_t to, std::uint64_t tag) {
-  std::vector<std::uint32_t> way;
-  topology_.way(from, to, way);
-  auto rest = way.cbegin();
+  std::vector<std::uint32_t> route;
+  topology_.route(from, to, route);
+  auto rest = route.cbegin();
   while (true) {  // along the existing tree
-    const std::vector<std::uint32_t>& trunk = packets_[packet].way;
-    const auto parts = std::mismatch(rest, way.cend(), trunk.cbegin(), trunk.cend());
+    const std::vector<std::uint32_t>& trunk = packets_[packet].route;
+    const auto parts = std::mismatch(rest, route.cend(), trunk.cbegin(), trunk.cend());
     const auto after = static_cast<std::size_t>(parts.second - trunk.cbegin());
     rest = parts.first;
     const auto& branches = packets_[packet].branches;
     const auto next = std::find_if(branches.begin(), branches.end(), [&](const Packet::Branch& b) {
-      return b.after == after && packets_[b.packet].way.front() == *rest;
+      return b.after == after && packets_[b.packet].route.front() == *rest;
     });
     if (next == branches.end()) {
       const std::size_t branch = new_packet(packets_[packet].flits, tag);
-      packets_[branch].way.assign(rest, way.cend());
+      packets_[branch].route.assign(rest, route.cend());
       packets_[packet].branches.push_back({after, branch});
       return;
     }
@@ -58,7 +58,7 @@ const std::vector<LinkNetwork::Arrival>& LinkNetwork::advance(std::uint64_t time
     Head head = heads_.top();
     heads_.pop();
     Packet& packet = packets_[head.packet];
-    Link& link = links_[packet.way[head.hop]];
+    Link& link = links_[packet.route[head.hop]];
     const std::uint64_t start = std::max(head.time, link.free);
     link.free = start + packet.flits;
     link.flits += packet.flits;
@@ -70,7 +70,7 @@ const std::vector<LinkNetwork::Arrival>& LinkNetwork::advance(std::uint64_t time
     for (const Packet::Branch& branch : packet.branches) {
       if (branch.after == head.hop) heads_.push({head.time, head.order, branch.packet, 0});
     }
-    if (head.hop < packet.way.size()) {
+    if (head.hop < packet.route.size()) {
       heads_.push(head);
     } else {
       arriving_.push({head.time + packet.flits - 1, packet.tag});
@@ -94,13 +94,13 @@ Topology Topology::crossbar(std::uint32_t nodes) { return {nodes, 0}; }
 Topology Topology::mesh(std::uint32_t nodes, std::uint32_t columns) { return {nodes, columns}; }
 
 // The last row may be incomplete. A route from it starts one hop north if its X part would meet a gap.
-void Topology::way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const {
+void Topology::route(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const {
   links.clear();
   links.push_back(link(kIn, from));
   if (columns_ > 0) {
     std::uint32_t at = from;
     const std::uint32_t column = to % columns_;
-    const auto go = [&](Link kind, std::uint32_t next) {
+    const auto go = [&](Topology::LinkDirection kind, std::uint32_t next) {
       links.push_back(link(kind, at));
       at = next;
     };

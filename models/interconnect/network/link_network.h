@@ -25,13 +25,13 @@ class Topology {
   std::uint32_t nodes() const { return nodes_; }
   std::uint32_t links() const { return (columns_ == 0 ? 2 : 6) * nodes_; }
   // Appends the links of the route, in order.
-  void way(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const;
+  void route(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const;
 
  private:
   Topology(std::uint32_t nodes, std::uint32_t columns) : nodes_(nodes), columns_(columns) {}
   // Links of a node: into the network, out of it, and from its router to the neighbours.
-  enum Link : std::uint32_t { kIn, kOut, kEast, kWest, kSouth, kNorth };
-  std::uint32_t link(Link kind, std::uint32_t node) const { return kind * nodes_ + node; }
+  enum LinkDirection : std::uint32_t { kIn, kOut, kEast, kWest, kSouth, kNorth };
+  std::uint32_t link(LinkDirection kind, std::uint32_t node) const { return kind * nodes_ + node; }
 
   std::uint32_t nodes_, columns_;  // columns: 0 for a crossbar
 };
@@ -69,7 +69,7 @@ class LinkNetwork {
     std::uint64_t flits = 0;
   };
   struct Packet {
-    std::vector<std::uint32_t> way;
+    std::vector<std::uint32_t> route;
     std::uint64_t flits = 0, tag = 0;
     struct Branch {
       std::size_t after;   // number of links of this route before the branch

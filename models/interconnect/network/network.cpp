@@ -95,13 +95,13 @@ Topology topology_of(const MachineConfig& m, bool mesh) {
 
 class Network : public Interconnect {
  public:
-  Network(sc_core::sc_module_name name, const ModuleContext& site, bool mesh)
-      : Interconnect(name, site.context),
-        config_(site.machine.own<NetworkConfig>()),
-        period_fs_(Clock(config_.hertz > 0 ? config_.hertz : site.machine.clock_hz).period_fs()),
-        links_(topology_of(site.machine, mesh), config_.hop_cycles),
+  Network(sc_core::sc_module_name name, const ModuleContext& module_context, bool mesh)
+      : Interconnect(name, module_context.context),
+        config_(module_context.machine.own<NetworkConfig>()),
+        period_fs_(Clock(config_.hertz > 0 ? config_.hertz : module_context.machine.clock_hz).period_fs()),
+        links_(topology_of(module_context.machine, mesh), config_.hop_cycles),
         tick_(ctx_.event_queue, sim::Callback::of<&Network::tick>(this)) {
-    const std::uint32_t nodes = nodes_of(site.machine), ports = config_.dram_ports;
+    const std::uint32_t nodes = nodes_of(module_context.machine), ports = config_.dram_ports;
     if (config_.multicast) multicast_ = std::make_unique<Multicast>(*this, nodes);
     std::vector<bool> taken(nodes);
     for (std::uint32_t i = 0; i < ports; ++i) {
@@ -135,8 +135,8 @@ class Network : public Interconnect {
     void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override { owner.responded(number, delay); }
     Network& owner;
     const std::size_t number;
-    enum Stage : std::uint8_t { kGoing, kThere, kBack };
-    Stage stage = kGoing;
+    enum TripStage : std::uint8_t { kGoing, kThere, kBack };
+    TripStage stage = kGoing;
     std::uint32_t from = 0, to = 0;
     int target = 0;
     std::uint64_t back_flits = 0;
@@ -359,14 +359,20 @@ class Network : public Interconnect {
   sim::Event tick_;
 };
 
-const bool kCrossbar = add_kind(
-    Kind<Interconnect>("interconnect", "crossbar", "is a switch with a link to and from every cluster and DRAM port",
-                       {}, [](const ModuleContext& site) { return std::make_unique<Network>(site.name, site, false); })
-        .with_keys<NetworkConfig>());
-const bool kMesh = add_kind(
-    Kind<Interconnect>("interconnect", "mesh", "is rows of routers with links to their neighbours, along rows first",
-                       {}, [](const ModuleContext& site) { return std::make_unique<Network>(site.name, site, true); })
-        .with_keys_of("crossbar"));
+const bool kCrossbar =
+    add_kind(Kind<Interconnect>("interconnect", "crossbar",
+                                "is a switch with a link to and from every cluster and DRAM port", {},
+                                [](const ModuleContext& module_context) {
+                                  return std::make_unique<Network>(module_context.name, module_context, false);
+                                })
+                 .with_keys<NetworkConfig>());
+const bool kMesh =
+    add_kind(Kind<Interconnect>("interconnect", "mesh",
+                                "is rows of routers with links to their neighbours, along rows first", {},
+                                [](const ModuleContext& module_context) {
+                                  return std::make_unique<Network>(module_context.name, module_context, true);
+                                })
+                 .with_keys_of("crossbar"));
 
 }  // namespace
 

@@ -20,7 +20,7 @@ std::uint32_t log2_of(std::uint64_t n) {
 }
 
 // Word of the mapping text: NAME[:BITS][^row[+BIT]].
-struct Word {
+struct MappingWord {
   std::string name;
   std::uint32_t bits = 0;  // 0: all remaining bits
   bool hashed = false;
@@ -35,8 +35,8 @@ std::uint32_t number_in(const std::string& word, const std::string& digits) {
   return static_cast<std::uint32_t>(std::stoul(digits));
 }
 
-Word parse(const std::string& text) {
-  Word word;
+MappingWord parse(const std::string& text) {
+  MappingWord word;
   std::string name = text;
   if (const std::size_t hash = name.find('^'); hash != std::string::npos) {
     const std::string with = name.substr(hash + 1);
@@ -89,7 +89,7 @@ AddressMapping::AddressMapping(const std::string& text, const BankedConfig& conf
 
   std::uint32_t from = bits_;
   for (const std::string& one : all) {
-    const Word word = parse(one);
+    const MappingWord word = parse(one);
     const Field field = field_of(word.name);
     const std::uint32_t bits = word.bits == 0 ? left[field] : word.bits;
     if (bits > left[field]) {
@@ -110,8 +110,8 @@ AddressMapping::AddressMapping(const std::string& text, const BankedConfig& conf
     }
   }
   if (interleave > 0) {
-    std::vector<Slice> cut;
-    for (Slice s : slices_) {
+    std::vector<BitSlice> cut;
+    for (BitSlice s : slices_) {
       if (s.from >= interleave_from) {
         s.from += interleave;
         cut.push_back(s);
@@ -131,7 +131,7 @@ AddressMapping::AddressMapping(const std::string& text, const BankedConfig& conf
   std::uint32_t run = 0;
   for (bool grown = true; grown;) {
     grown = false;
-    for (const Slice& s : slices_) {
+    for (const BitSlice& s : slices_) {
       const bool next_column = s.field == kColumn && s.from - log2_of(config.width / 8) == s.to;
       if (s.from == run && ((s.field == kByte && s.to == run) || next_column)) {
         run += s.bits;
@@ -144,10 +144,10 @@ AddressMapping::AddressMapping(const std::string& text, const BankedConfig& conf
 
 DramPlace AddressMapping::place(std::uint64_t offset) const {
   std::array<std::uint32_t, kFields> value{};
-  for (const Slice& s : slices_) {
+  for (const BitSlice& s : slices_) {
     value[s.field] |= static_cast<std::uint32_t>((offset >> s.from) & ((std::uint64_t{1} << s.bits) - 1)) << s.to;
   }
-  for (const Hash& h : hashes_) value[h.field] ^= (value[kRow] >> h.row_bit) & h.mask;
+  for (const BankHash& h : hashes_) value[h.field] ^= (value[kRow] >> h.row_bit) & h.mask;
   return {value[kChannel], value[kPseudo] * ranks_ + value[kRank], value[kGroup], value[kBank], value[kRow],
           value[kColumn]};
 }

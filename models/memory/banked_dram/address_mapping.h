@@ -33,19 +33,19 @@ class AddressMapping {
 
  private:
   enum Field : std::uint8_t { kRow, kGroup, kBank, kRank, kPseudo, kChannel, kColumn, kByte, kFields };
-  struct Slice {  // `bits` address bits from bit `from` are the field's bits from bit `to`
+  struct BitSlice {  // `bits` address bits from bit `from` are the field's bits from bit `to`
     Field field;
     std::uint32_t from, to, bits;
   };
-  struct Hash {
+  struct BankHash {
     Field field;
     std::uint32_t row_bit;
     std::uint32_t mask;
   };
   static Field field_of(const std::string& name);
 
-  std::vector<Slice> slices_;
-  std::vector<Hash> hashes_;
+  std::vector<BitSlice> slices_;
+  std::vector<BankHash> hashes_;
   std::uint32_t ranks_;
   std::uint32_t bits_ = 0;
   std::uint64_t piece_bytes_ = 1;

@@ -16,7 +16,8 @@ constexpr Tick kWindow = 1024;  // clocks of the averaging window
 
 }  // namespace
 
-BankedChannel::BankedChannel(sc_core::sc_module_name name, Context& context, const BankedConfig& config, Done done)
+BankedChannel::BankedChannel(sc_core::sc_module_name name, Context& context, const BankedConfig& config,
+                             BurstCallback done)
     : Module(name, context),
       config_(config),
       done_(std::move(done)),
@@ -143,14 +144,14 @@ BankDisplay::BankDisplay(CounterOwner& owner, const BankedConfig& config)
 
 void BankDisplay::start(std::uint64_t epoch_fs) {
   epoch_fs_ = epoch_fs;
-  for (Bank& bank : banks_) bank = {{{0, kClosed, false}}, 0};
+  for (DisplayedBank& bank : banks_) bank = {{{0, kClosed, false}}, 0};
   for (const auto& signal : signals_) signal->set(kClosed);
 }
 
 // Replaces changes at the same or a later time.
-void BankDisplay::set(std::uint32_t bank, Tick at, State state, bool expected) {
-  std::vector<Change>& told = banks_[bank].told;
-  auto later = std::find_if(told.begin(), told.end(), [at](const Change& change) { return change.at > at; });
+void BankDisplay::set(std::uint32_t bank, Tick at, DisplayedState state, bool expected) {
+  std::vector<BankChange>& told = banks_[bank].told;
+  auto later = std::find_if(told.begin(), told.end(), [at](const BankChange& change) { return change.at > at; });
   for (auto change = later; change != told.end(); ++change) {
     change->state = state;
     tell(bank, *change);
@@ -161,15 +162,15 @@ void BankDisplay::set(std::uint32_t bank, Tick at, State state, bool expected) {
 
 // Drops changes before the last one at or before `at`.
 void BankDisplay::forget(std::uint32_t bank, Tick at) {
-  std::vector<Change>& told = banks_[bank].told;
-  const auto later = std::find_if(told.begin(), told.end(), [at](const Change& change) { return change.at > at; });
+  std::vector<BankChange>& told = banks_[bank].told;
+  const auto later = std::find_if(told.begin(), told.end(), [at](const BankChange& change) { return change.at > at; });
   if (later != told.begin()) told.erase(told.begin(), std::prev(later));
 }
 
 void BankDisplay::cut(Tick at) {
   for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
-    State state = kClosed;
-    for (Change& change : banks_[bank].told) {
+    DisplayedState state = kClosed;
+    for (BankChange& change : banks_[bank].told) {
       if (change.expected && change.at > at) {
         change.state = state;
         tell(bank, change);
@@ -182,7 +183,7 @@ void BankDisplay::cut(Tick at) {
 // Time at which auto-precharge closes the bank: after tRAS and the recovery of its last burst, at least tRP before tRC
 // ends.
 Tick BankDisplay::closed_by(const DramCommandRun& run, Tick last) const {
-  const Bank& bank = banks_[run.unit * config_.banks_of_unit() + run.bank];
+  const DisplayedBank& bank = banks_[run.unit * config_.banks_of_unit() + run.bank];
   const Tick open = std::min<Tick>(config_.tRAS, Tick{config_.tRC} - config_.tRP);
   const Tick recovery = is_read(run.command) ? Tick{config_.tRTP}
                                              : Tick{config_.WL} + config_.tDQSS + config_.burst_clocks() + config_.tWR;
@@ -191,7 +192,7 @@ Tick BankDisplay::closed_by(const DramCommandRun& run, Tick last) const {
 
 void BankDisplay::show(const DramCommandRun& run, bool expected) {
   const std::uint32_t banks = config_.banks_of_unit(), first = run.unit * banks, bank = first + run.bank;
-  const auto all = [&](Tick at, State state) {
+  const auto all = [&](Tick at, DisplayedState state) {
     for (std::uint32_t i = first; i < first + banks; ++i) set(i, at, state, expected);
   };
   for (std::uint32_t i = first; !expected && i < first + banks; ++i) forget(i, run.at);

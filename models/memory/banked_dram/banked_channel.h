@@ -24,28 +24,28 @@ class BankDisplay {
   void cut(Tick at);
 
  private:
-  enum State : std::uint64_t { kClosed, kOpen, kRead, kWrite, kRefresh };
+  enum DisplayedState : std::uint64_t { kClosed, kOpen, kRead, kWrite, kRefresh };
   static const char* const kStates[];
-  struct Change {
+  struct BankChange {
     Tick at;
-    State state;
+    DisplayedState state;
     bool expected;
   };
-  struct Bank {
-    std::vector<Change> told;  // the last past change and all future ones
-    Tick opened = 0;           // end of the last activate
+  struct DisplayedBank {
+    std::vector<BankChange> told;  // the last past change and all future ones
+    Tick opened = 0;               // end of the last activate
   };
 
   void forget(std::uint32_t bank, Tick at);
-  void set(std::uint32_t bank, Tick at, State state, bool expected);
-  void tell(std::uint32_t bank, const Change& change) {
+  void set(std::uint32_t bank, Tick at, DisplayedState state, bool expected);
+  void tell(std::uint32_t bank, const BankChange& change) {
     signals_[bank]->set_at(epoch_fs_ + static_cast<std::uint64_t>(change.at) * tick_fs_, change.state);
   }
   Tick closed_by(const DramCommandRun& run, Tick last) const;
 
   BankedConfig config_;
   std::uint64_t tick_fs_, epoch_fs_ = 0;
-  std::vector<Bank> banks_;  // of all units
+  std::vector<DisplayedBank> banks_;  // of all units
   std::vector<std::unique_ptr<Signal>> signals_;
 };
 
@@ -53,8 +53,8 @@ class Activity;
 
 class BankedChannel : public Module, private DramListener {
  public:
-  using Done = std::function<void(std::uint64_t tag, Tick end)>;
-  BankedChannel(sc_core::sc_module_name name, Context& context, const BankedConfig& config, Done done);
+  using BurstCallback = std::function<void(std::uint64_t tag, Tick end)>;
+  BankedChannel(sc_core::sc_module_name name, Context& context, const BankedConfig& config, BurstCallback done);
 
   Counter bytes{*this, "bytes", "bytes", "bytes that crossed the channel's data buses"};
   Counter activates{*this, "activates", "commands", "rows opened", {"attnvp.dram", "activate"}};
@@ -94,7 +94,7 @@ class BankedChannel : public Module, private DramListener {
   std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
 
   BankedConfig config_;
-  Done done_;
+  BurstCallback done_;
   DramChannel channel_;
   std::uint64_t tick_fs_, epoch_fs_ = 0;
   Tick data_clocks_ = 0;

@@ -63,25 +63,27 @@ std::string problem_of(const MachineConfig& machine) {
 
 const bool kRegistered = add_kind(
     Kind<Memory>("dram", "banked", "has channels, banks and rows, as a part's data sheet says", {"attnvp.dram"},
-                 [](const ModuleContext& site) { return std::make_unique<BankedDram>(site.name, site); })
+                 [](const ModuleContext& module_context) {
+                   return std::make_unique<BankedDram>(module_context.name, module_context);
+                 })
         .with_keys<BankedConfig>()
         .with_settling(settle_banked)
         .with_problem(problem_of));
 
 }  // namespace
 
-BankedDram::BankedDram(sc_core::sc_module_name name, const ModuleContext& site)
-    : Memory(name, site.context),
-      config_(site.machine.own<BankedConfig>()),
-      size_bytes_(site.machine.dram.size_bytes),
+BankedDram::BankedDram(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Memory(name, module_context.context),
+      config_(module_context.machine.own<BankedConfig>()),
+      size_bytes_(module_context.machine.dram.size_bytes),
       tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
-      contents_(site.base, size_bytes_),
-      mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)),
+      contents_(module_context.base, size_bytes_),
+      mapping_(config_.mapping, config_, channels_of(config_, module_context.machine.dram.bytes_per_second)),
       serve_(ctx_.event_queue, sim::Callback::of<&BankedDram::serve>(this)) {
-  const std::uint32_t channels = channels_of(config_, site.machine.dram.bytes_per_second);
+  const std::uint32_t channels = channels_of(config_, module_context.machine.dram.bytes_per_second);
   for (std::uint32_t i = 0; i < channels; ++i) {
     channels_.push_back(
-        std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), site.context, config_,
+        std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), module_context.context, config_,
                                         [this](std::uint64_t access, Tick end) { piece_done(access, end); }));
   }
 }
@@ -159,7 +161,7 @@ bool BankedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
 }
 
 void BankedDram::piece_done(std::uint64_t index, Tick end) {
-  Access& access = accesses_[index];
+  DramAccess& access = accesses_[index];
   access.end = std::max(access.end, end);
   if (--access.pieces > 0) return;
   count();
@@ -172,7 +174,7 @@ void BankedDram::piece_done(std::uint64_t index, Tick end) {
 }
 
 // Reports the words of an access, at the peak rate of its channels, up to its end.
-void BankedDram::tell(const Access& access) {
+void BankedDram::tell(const DramAccess& access) {
   Activity* const activity = activity_of(ctx_);
   if (activity == nullptr) return;
   const double bytes_per_second = config_.channel_bytes_per_second() * access.channels;

@@ -15,7 +15,7 @@ namespace attnvp {
 
 class BankedDram : public Memory, private Target {
  public:
-  BankedDram(sc_core::sc_module_name name, const ModuleContext& site);
+  BankedDram(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   bool is_approximately_timed() const override { return true; }
@@ -28,7 +28,7 @@ class BankedDram : public Memory, private Target {
                       "cycles in which data crosses the buses, of all channels the mean"};
 
  private:
-  struct Access {
+  struct DramAccess {
     std::uint32_t pieces = 0;  // not completed
     Tick end = 0;
     Response response;
@@ -50,7 +50,7 @@ class BankedDram : public Memory, private Target {
   void piece_done(std::uint64_t index, Tick end);
   void serve();  // executes all events up to now
   void count();
-  void tell(const Access& access);
+  void tell(const DramAccess& access);
   void wake_at(Tick next);
   std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
   std::uint64_t cycle_of(Tick tick) const {  // rounded up
@@ -66,7 +66,7 @@ class BankedDram : public Memory, private Target {
   AddressMapping mapping_;
   std::vector<std::unique_ptr<BankedChannel>> channels_;
   std::vector<DramRequest> pieces_;  // of the access being divided
-  std::vector<Access> accesses_;
+  std::vector<DramAccess> accesses_;
   std::vector<std::uint32_t> free_;
   std::uint64_t epoch_fs_ = 0;       // time origin of the clock: start of the job
   std::uint32_t calling_ = kNobody;  // access inside begin(): its end needs no response

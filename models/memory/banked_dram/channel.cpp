@@ -63,7 +63,8 @@ void DramChannel::push(const DramRequest& request, Tick arrival) {
 
 bool DramChannel::closes_rows() const {
   return config_.refresh != RefreshPolicy::kOff &&
-         std::any_of(units_.begin(), units_.end(), [](const Unit& unit) { return unit.open > 0 || unit.refreshing; });
+         std::any_of(units_.begin(), units_.end(),
+                     [](const RankLimits& unit) { return unit.open > 0 || unit.refreshing; });
 }
 
 Tick DramChannel::port_time() const {
@@ -82,11 +83,12 @@ void DramChannel::plan() {
   due = due == kNever ? kNever : std::max(due, now_);
   best_ = choose();
   // Order at equal times: port, refresh, commands.
-  next_ = best_.at, event_ = Event::kCommand;
-  if (due <= next_) next_ = due, event_ = Event::kRefresh;
-  if (port <= next_) next_ = port, event_ = Event::kPort;
+  next_ = best_.at, event_ = ChannelEvent::kCommand;
+  if (due <= next_) next_ = due, event_ = ChannelEvent::kRefresh;
+  if (port <= next_) next_ = port, event_ = ChannelEvent::kPort;
   // Without other work, refreshes wait for the next request.
-  if (event_ == Event::kRefresh && idle() && !refreshes_when_idle_) next_ = best_.at, event_ = Event::kCommand;
+  if (event_ == ChannelEvent::kRefresh && idle() && !refreshes_when_idle_)
+    next_ = best_.at, event_ = ChannelEvent::kCommand;
 }
 
 void DramChannel::step() {
@@ -94,13 +96,13 @@ void DramChannel::step() {
   planned_ = false;
   now_ = next_;
   switch (event_) {
-    case Event::kPort:
+    case ChannelEvent::kPort:
       accept(now_, now_ + 1);
       break;
-    case Event::kRefresh:
+    case ChannelEvent::kRefresh:
       begin_refresh(units_[due_unit_]);
       break;
-    case Event::kCommand:
+    case ChannelEvent::kCommand:
       issue(best_);
       break;
   }
@@ -114,12 +116,12 @@ void DramChannel::accept(Tick now, Tick free) {
   } else {
     free_ = nodes_[index].next;
   }
-  Node& node = nodes_[index];
+  RequestNode& node = nodes_[index];
   node = {input_.front().request, next_id_++, now, kNone, false};
   input_.pop_front();
   last_bank_ = bank_index(node.request.place);
   Bank& bank = banks_[last_bank_];
-  List& list = bank.lists[split_ && !node.request.read ? 1 : 0];
+  RequestList& list = bank.lists[split_ && !node.request.read ? 1 : 0];
   if (list.tail == kNone) {
     list.head = index;
   } else {
@@ -155,7 +157,7 @@ void DramChannel::pick_all() {
 
 void DramChannel::pick(std::uint32_t index) {
   Bank& bank = banks_[index];
-  const List& list = list_of(bank);
+  const RequestList& list = list_of(bank);
   bank.wanted = kNone;
   want(index, list.head != kNone && !bank.blocked);
   if (list.head == kNone) return;
@@ -174,7 +176,7 @@ void DramChannel::pick(std::uint32_t index) {
       break;
     }
   }
-  const Node& node = nodes_[chosen];
+  const RequestNode& node = nodes_[chosen];
   Want& want = wants_[index];
   bank.wanted = chosen;
   want.id = node.id;
@@ -201,7 +203,7 @@ void DramChannel::pick(std::uint32_t index) {
 }
 
 DramChannel::Choice DramChannel::precharge_all(std::uint32_t index) const {
-  const Unit& unit = units_[index];
+  const RankLimits& unit = units_[index];
   Choice c;
   c.unit = index, c.bank = index * config_.banks_of_unit(), c.command = DramCommand::kPrechargeAll;
   c.id = 0;  // precedes all requests
@@ -213,7 +215,7 @@ DramChannel::Choice DramChannel::precharge_all(std::uint32_t index) const {
 }
 
 DramChannel::Choice DramChannel::refresh_choice(std::uint32_t index) const {
-  const Unit& unit = units_[index];
+  const RankLimits& unit = units_[index];
   const std::uint32_t banks = config_.banks_of_unit();
   Choice c;
   c.unit = index, c.id = 0;

@@ -110,18 +110,18 @@ class DramChannel {
  private:
   static constexpr std::int32_t kNone = -1;
   static constexpr Tick kLongAgo = Tick{1} << 40;
-  struct Node {
+  struct RequestNode {
     DramRequest request;
     std::uint64_t id;  // order of acceptance
     Tick accepted;
     std::int32_t next;
     bool opened;  // a row was opened or closed for it
   };
-  struct List {
+  struct RequestList {
     std::int32_t head = kNone, tail = kNone;
     std::uint32_t count = 0;
   };
-  enum Kind : std::uint8_t { kActivates, kPrecharges, kReads, kWrites, kKinds };
+  enum DramCommandClass : std::uint8_t { kActivates, kPrecharges, kReads, kWrites, kKinds };
   // Earliest starts of commands, by the limits of a bank, a group or a rank.
   using Ready = std::array<Tick, kKinds>;
   struct Bank {
@@ -130,7 +130,7 @@ class DramChannel {
     std::uint32_t row = 0;
     Ready ready{};
     Tick read_precharge = 0;  // limit of a read with auto-precharge, beyond ready[kReads]
-    List lists[2];            // reads and writes; one list for both without write queue
+    RequestList lists[2];     // reads and writes; one list for both without write queue
     std::int32_t wanted = kNone;
     DramCommand command = DramCommand::kActivate;
   };
@@ -138,9 +138,9 @@ class DramChannel {
     Tick ready = 0;
     std::uint64_t id = 0;
     std::uint32_t unit = 0, group = 0;
-    Kind kind = kActivates;
+    DramCommandClass kind = kActivates;
   };
-  struct Unit {
+  struct RankLimits {
     Ready ready{};
     Tick refresh_bank = 0;
     // Starts of the last four activates (tFAW).
@@ -149,9 +149,9 @@ class DramChannel {
     Tick due = kNever;        // time of the next refresh
     bool refreshing = false;  // the refresh is pending
     std::uint32_t next_bank = 0;
-    std::uint32_t open = 0;  // number of open banks
-    Tick opened = 0;         // time at which the first of them was opened
-    Kind last = kKinds;      // direction of the data bus
+    std::uint32_t open = 0;          // number of open banks
+    Tick opened = 0;                 // time at which the first of them was opened
+    DramCommandClass last = kKinds;  // direction of the data bus
   };
   // Candidate for the next command.
   struct Choice {
@@ -182,19 +182,19 @@ class DramChannel {
   void accept(Tick now, Tick free);
   void pick(std::uint32_t bank);
   void pick_all();
-  List& list_of(Bank& bank) { return bank.lists[draining_ ? 1 : 0]; }
-  void begin_refresh(Unit& unit);
+  RequestList& list_of(Bank& bank) { return bank.lists[draining_ ? 1 : 0]; }
+  void begin_refresh(RankLimits& unit);
   void skip_refreshes(Tick until);
   void issue(const Choice& choice);
   void issue_column(const Choice& choice);
-  void count_activate(Unit& unit, Tick at);
-  void close(Unit& unit, Tick at) {  // a bank of the unit
+  void count_activate(RankLimits& unit, Tick at);
+  void close(RankLimits& unit, Tick at) {  // a bank of the unit
     if (--unit.open == 0) counts_.open_clocks += static_cast<std::uint64_t>(std::max<Tick>(at - unit.opened, 0));
   }
   void activate(const Choice& choice);
   void precharge(const Choice& choice);
   void refresh(const Choice& choice);
-  std::uint32_t run_length(const Choice& choice, const Node& node, Tick step) const;
+  std::uint32_t run_length(const Choice& choice, const RequestNode& node, Tick step) const;
   void column_limits(const Bank& bank, bool read, Tick last);
   void remove(Bank& bank, std::int32_t node);
   void switch_direction();
@@ -218,19 +218,19 @@ class DramChannel {
   DramListener& listener_;
   bool split_;  // separate queues for reads and writes
 
-  std::vector<Node> nodes_;
+  std::vector<RequestNode> nodes_;
   std::int32_t free_ = kNone;
   std::vector<Bank> banks_;
   std::vector<std::uint64_t> active_;  // banks with a request
   std::vector<Want> wants_;            // by bank
   std::vector<Ready> groups_;
-  std::vector<Unit> units_;
+  std::vector<RankLimits> units_;
   CommandBus row_bus_, column_bus_;  // one bus, unless config_.row_bus
-  struct Waiting {
+  struct WaitingRequest {
     DramRequest request;
     Tick arrival;
   };
-  std::deque<Waiting> input_;
+  std::deque<WaitingRequest> input_;
   Tick port_free_ = 0;
   std::uint32_t last_bank_ = 0;  // bank of the last accepted request; the port is closed while its queue is full
   std::uint64_t next_id_ = 1;
@@ -239,10 +239,10 @@ class DramChannel {
   bool refreshes_when_idle_ = false;
   Tick now_ = 0;
 
-  enum class Event : std::uint8_t { kPort, kRefresh, kCommand };
+  enum class ChannelEvent : std::uint8_t { kPort, kRefresh, kCommand };
   bool planned_ = false;
   Tick next_ = kNever;
-  Event event_ = Event::kPort;
+  ChannelEvent event_ = ChannelEvent::kPort;
   Choice best_;
   std::uint32_t due_unit_ = 0;
   DramChannelCounts counts_;

@@ -26,7 +26,7 @@ void DramChannel::issue(const Choice& c) {
   if (!config_.row_bus) column_bus_ = row_bus_;
 }
 
-void DramChannel::count_activate(Unit& unit, Tick at) {
+void DramChannel::count_activate(RankLimits& unit, Tick at) {
   unit.window[unit.oldest] = at;
   unit.oldest = (unit.oldest + 1) % 4;
   raise(unit.ready[kActivates], unit.window[unit.oldest] + d_.act_window);
@@ -34,8 +34,8 @@ void DramChannel::count_activate(Unit& unit, Tick at) {
 
 void DramChannel::activate(const Choice& c) {
   Bank& bank = banks_[c.bank];
-  Unit& unit = units_[c.unit];
-  Node& node = nodes_[bank.wanted];
+  RankLimits& unit = units_[c.unit];
+  RequestNode& node = nodes_[bank.wanted];
   bank.open = true;
   bank.row = node.request.place.row;
   raise(bank.ready[kReads], c.at + d_.act_read);
@@ -58,7 +58,7 @@ void DramChannel::activate(const Choice& c) {
 }
 
 void DramChannel::precharge(const Choice& c) {
-  Unit& unit = units_[c.unit];
+  RankLimits& unit = units_[c.unit];
   const std::uint32_t banks = config_.banks_of_unit();
   const bool all = c.command == DramCommand::kPrechargeAll;
   const std::uint32_t first = all ? c.unit * banks : c.bank, end = all ? first + banks : first + 1;
@@ -82,7 +82,7 @@ void DramChannel::precharge(const Choice& c) {
 }
 
 // Stops commands for the banks of a refresh that has become due.
-void DramChannel::begin_refresh(Unit& unit) {
+void DramChannel::begin_refresh(RankLimits& unit) {
   unit.refreshing = true;
   const auto index = static_cast<std::uint32_t>(&unit - units_.data());
   const std::uint32_t banks = config_.banks_of_unit(), first = index * banks;
@@ -94,7 +94,7 @@ void DramChannel::begin_refresh(Unit& unit) {
 }
 
 void DramChannel::refresh(const Choice& c) {
-  Unit& unit = units_[c.unit];
+  RankLimits& unit = units_[c.unit];
   const std::uint32_t banks = config_.banks_of_unit(), first = c.unit * banks;
   unit.refreshing = false;
   if (c.command == DramCommand::kRefresh) {
@@ -124,7 +124,7 @@ void DramChannel::skip_refreshes(Tick until) {
   const bool one = config_.refresh == RefreshPolicy::kPerBank;
   const Tick interval = one ? config_.tREFIpb : config_.tREFI;
   for (std::uint32_t u = 0; u < units_.size(); ++u) {
-    Unit& unit = units_[u];
+    RankLimits& unit = units_[u];
     if (unit.due == kNever || unit.refreshing || until - unit.due <= 2 * interval) continue;
     if (unit.open > 0) {
       const Choice close = precharge_all(u);
@@ -161,11 +161,11 @@ void DramChannel::column_limits(const Bank& bank, bool read, Tick last) {
 }
 
 // Number of bursts of the request that are issued before a command of another bank may start.
-std::uint32_t DramChannel::run_length(const Choice& c, const Node& node, Tick step) const {
+std::uint32_t DramChannel::run_length(const Choice& c, const RequestNode& node, Tick step) const {
   // Pseudo-channels alternate on the command bus.
   if (node.request.bursts == 1 || config_.pseudo_channels > 1) return 1;
   Tick until = kNever;
-  for (const Unit& unit : units_) {
+  for (const RankLimits& unit : units_) {
     if (unit.refreshing) return 1;
     until = std::min(until, unit.due);
   }
@@ -185,9 +185,9 @@ std::uint32_t DramChannel::run_length(const Choice& c, const Node& node, Tick st
 
 void DramChannel::issue_column(const Choice& c) {
   Bank& bank = banks_[c.bank];
-  Unit& unit = units_[c.unit];
+  RankLimits& unit = units_[c.unit];
   const std::int32_t index = bank.wanted;
-  Node& node = nodes_[index];
+  RequestNode& node = nodes_[index];
   const bool read = is_read(c.command);
   const Tick step = std::max(read ? d_.read_read_group : d_.write_write_group, d_.column_rank);
   std::uint32_t count = run_length(c, node, step);
@@ -204,7 +204,7 @@ void DramChannel::issue_column(const Choice& c) {
     node.opened = true;
   }
   (read ? counts_.read_bursts : counts_.write_bursts) += count;
-  const Kind direction = read ? kReads : kWrites;
+  const DramCommandClass direction = read ? kReads : kWrites;
   if (unit.last != kKinds && unit.last != direction) ++counts_.turnarounds;
   unit.last = direction;
 
@@ -237,14 +237,14 @@ void DramChannel::issue_column(const Choice& c) {
 
 std::uint64_t DramChannel::open_clocks(Tick now) const {
   std::uint64_t clocks = counts_.open_clocks;
-  for (const Unit& unit : units_) {
+  for (const RankLimits& unit : units_) {
     if (unit.open > 0) clocks += static_cast<std::uint64_t>(std::max<Tick>(now - unit.opened, 0));
   }
   return clocks;
 }
 
 void DramChannel::remove(Bank& bank, std::int32_t index) {
-  List& list = list_of(bank);
+  RequestList& list = list_of(bank);
   std::int32_t before = kNone;
   for (std::int32_t i = list.head; i != index; i = nodes_[i].next) before = i;
   (before == kNone ? list.head : nodes_[before].next) = nodes_[index].next;

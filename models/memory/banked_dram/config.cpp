@@ -13,17 +13,17 @@ void BankedConfig::describe(config::Keys<BankedConfig>& key) {
   using C = BankedConfig;
   const auto banked = [](const char* meaning) { return std::string("with policy banked: ") + meaning; };
   const auto size = [&](const char* name, double most, const char* meaning) {
-    return power_of_two(name, Unit::kCount, 1, most, banked(meaning));
+    return power_of_two(name, KeyUnit::kCount, 1, most, banked(meaning));
   };
   const auto clocks = [&](const char* name, std::uint32_t C::*field, double least, const char* meaning) {
-    key(number(name, Unit::kCycles, least, kMostClocks, banked(meaning)), field);
+    key(number(name, KeyUnit::kCycles, least, kMostClocks, banked(meaning)), field);
   };
 
   key(text("part", banked("the part, a name under configs/dram; sets the keys of its file")), &C::part);
   key(choice("type", {"lpddr4", "lpddr5", "ddr4", "ddr5", "hbm2", "hbm2e", "hbm3", "gddr6x", "gddr7"},
              banked("the part's type, whose energies its commands have")),
       &C::type);
-  key(number("channels", Unit::kCount, 0, 64, banked("channels; 0: the power of two nearest to dram.bandwidth")),
+  key(number("channels", KeyUnit::kCount, 0, 64, banked("channels; 0: the power of two nearest to dram.bandwidth")),
       &C::channels);
   key(size("pseudo_channels", 4, "data buses of a channel behind one command bus"), &C::pseudo_channels);
   key(size("ranks", 8, "ranks of a pseudo-channel"), &C::ranks);
@@ -31,10 +31,10 @@ void BankedConfig::describe(config::Keys<BankedConfig>& key) {
   key(size("banks", 32, "banks of a bank group"), &C::banks);
   key(size("rows", 1 << 24, "rows of a bank"), &C::rows);
   key(size("columns", 1 << 16, "columns of a row, each as wide as the data bus"), &C::columns);
-  key(power_of_two("width", Unit::kCount, 8, 1024, banked("bits of a data bus")), &C::width);
+  key(power_of_two("width", KeyUnit::kCount, 8, 1024, banked("bits of a data bus")), &C::width);
   key(size("burst_length", 64, "beats of a burst"), &C::burst_length);
   key(size("data_rate", 16, "beats per clock"), &C::data_rate);
-  key(number("tCK", Unit::kTime, 1e-11, 1e-7, banked("the command clock's period")), &C::tCK_seconds);
+  key(number("tCK", KeyUnit::kTime, 1e-11, 1e-7, banked("the command clock's period")), &C::tCK_seconds);
   key(flag("row_bus", banked("row and column commands have buses of their own")), &C::row_bus);
   clocks("act_length", &C::act_length, 1, "clocks of an activate on the command bus");
   clocks("cas_length", &C::cas_length, 1, "clocks of a read or write");
@@ -74,7 +74,7 @@ void BankedConfig::describe(config::Keys<BankedConfig>& key) {
                "all bits of a field, NAME:2 two, NAME^row is hashed by the row's lowest; or a name in "
                "configs/dram/mappings")),
       &C::mapping);
-  key(power_of_two("interleave", Unit::kBytes, 16, kMiB,
+  key(power_of_two("interleave", KeyUnit::kBytes, 16, kMiB,
                    banked("bytes of a channel in turn, where the mapping says nothing")),
       &C::interleave_bytes);
   key(choice(
@@ -83,16 +83,16 @@ void BankedConfig::describe(config::Keys<BankedConfig>& key) {
                  "unless they are asked for")),
       &C::page);
   key(choice("refresh", {"off", "all-bank", "per-bank"}, banked("how rows are refreshed")), &C::refresh);
-  key(number("queue", Unit::kCount, 1, 1024, banked("requests waiting for a bank, of which a row hit goes first")),
+  key(number("queue", KeyUnit::kCount, 1, 1024, banked("requests waiting for a bank, of which a row hit goes first")),
       &C::queue);
-  key(number("age_limit", Unit::kCycles, 0, 1e9,
+  key(number("age_limit", KeyUnit::kCycles, 0, 1e9,
              banked("a request that has waited for so many clocks is passed by no row hit; 0: no limit")),
       &C::age_limit);
-  key(number("write_queue", Unit::kCount, 0, 4096,
+  key(number("write_queue", KeyUnit::kCount, 0, 4096,
              banked("writes put by while there are reads; 0: reads and writes are one queue")),
       &C::write_queue);
-  key(number("write_high", Unit::kCount, 0, 4096, banked("so many writes put by are drained")), &C::write_high);
-  key(number("write_low", Unit::kCount, 0, 4096, banked("down to so many")), &C::write_low);
+  key(number("write_high", KeyUnit::kCount, 0, 4096, banked("so many writes put by are drained")), &C::write_high);
+  key(number("write_low", KeyUnit::kCount, 0, 4096, banked("down to so many")), &C::write_low);
 }
 
 Distances::Distances(const BankedConfig& c) {

@@ -21,7 +21,7 @@ const char* name_of(C command) {
 }  // namespace
 
 DramLimits::DramLimits(const BankedConfig& config) : config_(config), rules_(kCommands) {
-  Last never;
+  LastCommands never;
   never.fill(kLongAgo);
   banks_.assign(std::size_t{config.units()} * config.banks_of_unit(), never);
   groups_.assign(std::size_t{config.units()} * config.bank_groups, never);
@@ -40,63 +40,63 @@ Tick DramLimits::length_of(C command) const {
 
 void DramLimits::rules_of(const BankedConfig& c) {
   // Distances in clocks from the end of one command to the end of the other.
-  const auto rule = [this](C before, C after, Scope scope, Tick clocks, const char* name) {
+  const auto rule = [this](C before, C after, LimitScope scope, Tick clocks, const char* name) {
     rules_[static_cast<std::size_t>(after)].push_back(
         {before, after, scope, clocks + length_of(before) - length_of(after), name});
   };
   const Tick write_data = Tick{c.WL} + c.tDQSS + c.burst_clocks(), burst = c.burst_clocks();
-  rule(C::kActivate, C::kActivate, Scope::kBank, c.tRC, "tRC");
-  rule(C::kActivate, C::kActivate, Scope::kGroup, c.tRRD_L, "tRRD_L");
-  rule(C::kActivate, C::kActivate, Scope::kRank, c.tRRD_S, "tRRD_S");
-  rule(C::kActivate, C::kPrecharge, Scope::kBank, c.tRAS, "tRAS");
-  rule(C::kActivate, C::kPrechargeAll, Scope::kRank, c.tRAS, "tRAS");
-  rule(C::kPrecharge, C::kActivate, Scope::kBank, c.tRP, "tRP");
-  rule(C::kPrechargeAll, C::kActivate, Scope::kRank, c.tRPab, "tRPab");
-  rule(C::kPrecharge, C::kPrecharge, Scope::kRank, c.tPPD, "tPPD");
-  rule(C::kRefresh, C::kActivate, Scope::kRank, c.tRFC, "tRFC");
-  rule(C::kRefresh, C::kRefresh, Scope::kRank, c.tRFC, "tRFC");
-  rule(C::kRefreshBank, C::kActivate, Scope::kBank, c.tRFCpb, "tRFCpb");
-  rule(C::kRefreshBank, C::kActivate, Scope::kRank, c.tRREFD, "tRREFD");
-  rule(C::kRefreshBank, C::kRefreshBank, Scope::kRank, c.tRFCpb, "tRFCpb");
+  rule(C::kActivate, C::kActivate, LimitScope::kBank, c.tRC, "tRC");
+  rule(C::kActivate, C::kActivate, LimitScope::kGroup, c.tRRD_L, "tRRD_L");
+  rule(C::kActivate, C::kActivate, LimitScope::kRank, c.tRRD_S, "tRRD_S");
+  rule(C::kActivate, C::kPrecharge, LimitScope::kBank, c.tRAS, "tRAS");
+  rule(C::kActivate, C::kPrechargeAll, LimitScope::kRank, c.tRAS, "tRAS");
+  rule(C::kPrecharge, C::kActivate, LimitScope::kBank, c.tRP, "tRP");
+  rule(C::kPrechargeAll, C::kActivate, LimitScope::kRank, c.tRPab, "tRPab");
+  rule(C::kPrecharge, C::kPrecharge, LimitScope::kRank, c.tPPD, "tPPD");
+  rule(C::kRefresh, C::kActivate, LimitScope::kRank, c.tRFC, "tRFC");
+  rule(C::kRefresh, C::kRefresh, LimitScope::kRank, c.tRFC, "tRFC");
+  rule(C::kRefreshBank, C::kActivate, LimitScope::kBank, c.tRFCpb, "tRFCpb");
+  rule(C::kRefreshBank, C::kActivate, LimitScope::kRank, c.tRREFD, "tRREFD");
+  rule(C::kRefreshBank, C::kRefreshBank, LimitScope::kRank, c.tRFCpb, "tRFCpb");
   for (const C refresh : {C::kRefresh, C::kRefreshBank}) {
-    const Scope scope = refresh == C::kRefresh ? Scope::kRank : Scope::kBank;
+    const LimitScope scope = refresh == C::kRefresh ? LimitScope::kRank : LimitScope::kBank;
     rule(C::kPrecharge, refresh, scope, c.tRP, "tRP");
-    rule(C::kPrechargeAll, refresh, Scope::kRank, c.tRPab, "tRPab");
+    rule(C::kPrechargeAll, refresh, LimitScope::kRank, c.tRPab, "tRPab");
     rule(C::kActivate, refresh, scope, c.tRC, "tRC");
     rule(C::kReadPrecharge, refresh, scope, c.tRTP + c.tRP, "tRTP + tRP");
     rule(C::kWritePrecharge, refresh, scope, write_data + c.tWR + c.tRP, "WL + BL + tWR + tRP");
   }
   for (const C read : kReads) {
-    rule(C::kActivate, read, Scope::kBank, c.tRCDRD, "tRCD");
-    rule(read, C::kPrecharge, Scope::kBank, c.tRTP, "tRTP");
-    rule(read, C::kPrechargeAll, Scope::kRank, c.tRTP, "tRTP");
+    rule(C::kActivate, read, LimitScope::kBank, c.tRCDRD, "tRCD");
+    rule(read, C::kPrecharge, LimitScope::kBank, c.tRTP, "tRTP");
+    rule(read, C::kPrechargeAll, LimitScope::kRank, c.tRTP, "tRTP");
     for (const C other : kReads) {
-      rule(read, other, Scope::kGroup, c.tCCD_L, "tCCD_L");
-      rule(read, other, Scope::kRank, c.tCCD_S, "tCCD_S");
-      rule(read, other, Scope::kOtherRank, burst + c.tRTRS, "BL + tRTRS");
+      rule(read, other, LimitScope::kGroup, c.tCCD_L, "tCCD_L");
+      rule(read, other, LimitScope::kRank, c.tCCD_S, "tCCD_S");
+      rule(read, other, LimitScope::kOtherRank, burst + c.tRTRS, "BL + tRTRS");
     }
     for (const C write : kWrites) {
-      rule(read, write, Scope::kRank, c.tRTW, "tRTW");
-      rule(read, write, Scope::kOtherRank, Tick{c.RL} + burst + c.tRTRS - c.WL, "RL + BL + tRTRS - WL");
-      rule(write, read, Scope::kGroup, write_data + c.tWTR_L, "WL + BL + tWTR_L");
-      rule(write, read, Scope::kRank, write_data + c.tWTR_S, "WL + BL + tWTR_S");
-      rule(write, read, Scope::kOtherRank, Tick{c.WL} + burst + c.tRTRS - c.RL, "WL + BL + tRTRS - RL");
+      rule(read, write, LimitScope::kRank, c.tRTW, "tRTW");
+      rule(read, write, LimitScope::kOtherRank, Tick{c.RL} + burst + c.tRTRS - c.WL, "RL + BL + tRTRS - WL");
+      rule(write, read, LimitScope::kGroup, write_data + c.tWTR_L, "WL + BL + tWTR_L");
+      rule(write, read, LimitScope::kRank, write_data + c.tWTR_S, "WL + BL + tWTR_S");
+      rule(write, read, LimitScope::kOtherRank, Tick{c.WL} + burst + c.tRTRS - c.RL, "WL + BL + tRTRS - RL");
     }
   }
   for (const C write : kWrites) {
-    rule(C::kActivate, write, Scope::kBank, c.tRCDWR, "tRCD");
-    rule(write, C::kPrecharge, Scope::kBank, write_data + c.tWR, "WL + BL + tWR");
-    rule(write, C::kPrechargeAll, Scope::kRank, write_data + c.tWR, "WL + BL + tWR");
+    rule(C::kActivate, write, LimitScope::kBank, c.tRCDWR, "tRCD");
+    rule(write, C::kPrecharge, LimitScope::kBank, write_data + c.tWR, "WL + BL + tWR");
+    rule(write, C::kPrechargeAll, LimitScope::kRank, write_data + c.tWR, "WL + BL + tWR");
     for (const C other : kWrites) {
-      rule(write, other, Scope::kGroup, c.write_to_write(), "tCCD_L_WR");
-      rule(write, other, Scope::kRank, c.tCCD_S, "tCCD_S");
-      rule(write, other, Scope::kOtherRank, burst + c.tRTRS, "BL + tRTRS");
+      rule(write, other, LimitScope::kGroup, c.write_to_write(), "tCCD_L_WR");
+      rule(write, other, LimitScope::kRank, c.tCCD_S, "tCCD_S");
+      rule(write, other, LimitScope::kOtherRank, burst + c.tRTRS, "BL + tRTRS");
     }
   }
   // Rows closed by a read or write with auto-precharge.
-  rule(C::kReadPrecharge, C::kActivate, Scope::kBank, c.tRTP + c.tRP, "tRTP + tRP");
-  rule(C::kWritePrecharge, C::kActivate, Scope::kBank, write_data + c.tWR + c.tRP, "WL + BL + tWR + tRP");
-  rule(C::kWrite, C::kReadPrecharge, Scope::kBank, write_data + c.tWR - c.tRTP, "WL + BL + tWR - tRTP");
+  rule(C::kReadPrecharge, C::kActivate, LimitScope::kBank, c.tRTP + c.tRP, "tRTP + tRP");
+  rule(C::kWritePrecharge, C::kActivate, LimitScope::kBank, write_data + c.tWR + c.tRP, "WL + BL + tWR + tRP");
+  rule(C::kWrite, C::kReadPrecharge, LimitScope::kBank, write_data + c.tWR - c.tRTP, "WL + BL + tWR - tRTP");
 }
 
 void DramLimits::issued(const DramCommandRun& run) {
@@ -111,28 +111,28 @@ void DramLimits::finish() {
   for (; !waiting_.empty(); waiting_.pop()) check(waiting_.top());
 }
 
-void DramLimits::violated(const Event& e, const char* what, Tick distance, Tick wanted) {
+void DramLimits::violated(const CommandStart& e, const char* what, Tick distance, Tick wanted) {
   if (violations_++ > 0) return;
   first_ = fmt::format("{} of bank {} of rank {} at clock {}: {} is {} clocks, allowed are {} or more",
                        name_of(e.run.command), e.run.bank, e.run.unit, e.at, what, distance, wanted);
 }
 
-void DramLimits::check(const Event& e) {
+void DramLimits::check(const CommandStart& e) {
   ++commands_;
   const std::uint32_t bank = e.run.unit * config_.banks_of_unit() + e.run.bank;
   const std::uint32_t group = e.run.unit * config_.bank_groups + e.run.group;
   for (const Rule& rule : rules_[static_cast<std::size_t>(e.run.command)]) {
     const auto before = static_cast<std::size_t>(rule.before);
-    const auto look = [&](Tick last) {
+    const auto check_gap = [&](Tick last) {
       if (e.at - last < rule.clocks) violated(e, rule.name, e.at - last, rule.clocks);
     };
-    if (rule.scope == Scope::kBank) look(banks_[bank][before]);
-    if (rule.scope == Scope::kGroup) look(groups_[group][before]);
-    if (rule.scope == Scope::kRank) look(ranks_[e.run.unit][before]);
-    if (rule.scope != Scope::kOtherRank) continue;
+    if (rule.scope == LimitScope::kBank) check_gap(banks_[bank][before]);
+    if (rule.scope == LimitScope::kGroup) check_gap(groups_[group][before]);
+    if (rule.scope == LimitScope::kRank) check_gap(ranks_[e.run.unit][before]);
+    if (rule.scope != LimitScope::kOtherRank) continue;
     const std::uint32_t first = e.run.unit / config_.ranks * config_.ranks;
     for (std::uint32_t rank = first; rank < first + config_.ranks; ++rank) {
-      if (rank != e.run.unit) look(ranks_[rank][before]);
+      if (rank != e.run.unit) check_gap(ranks_[rank][before]);
     }
   }
   if (e.run.command == C::kActivate && e.at - activates_[e.run.unit][oldest_[e.run.unit]] < config_.tFAW) {
@@ -143,13 +143,13 @@ void DramLimits::check(const Event& e) {
   remember(e);
 }
 
-void DramLimits::check_bus(const Event& e, std::size_t bus) {
+void DramLimits::check_bus(const CommandStart& e, std::size_t bus) {
   if (e.at < bus_until_[bus]) violated(e, "the command bus", e.at - bus_until_[bus], 0);
   bus_until_[bus] = e.at + length_of(e.run.command);
 }
 
 // A row must be open for reads and writes, and closed for activates.
-void DramLimits::check_state(const Event& e) {
+void DramLimits::check_state(const CommandStart& e) {
   const std::uint32_t banks = config_.banks_of_unit(), first = e.run.unit * banks;
   std::int64_t& row = rows_[first + e.run.bank];
   if (e.run.command == C::kActivate) {
@@ -171,7 +171,7 @@ void DramLimits::check_state(const Event& e) {
   }
 }
 
-void DramLimits::remember(const Event& e) {
+void DramLimits::remember(const CommandStart& e) {
   const auto command = static_cast<std::size_t>(e.run.command);
   banks_[e.run.unit * config_.banks_of_unit() + e.run.bank][command] = e.at;
   groups_[e.run.unit * config_.bank_groups + e.run.group][command] = e.at;

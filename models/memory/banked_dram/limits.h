@@ -25,32 +25,34 @@ class DramLimits : public DramListener {
 
  private:
   static constexpr std::size_t kCommands = 9;
-  enum class Scope : std::uint8_t { kBank, kGroup, kRank, kOtherRank };
+  enum class LimitScope : std::uint8_t { kBank, kGroup, kRank, kOtherRank };
   struct Rule {
     DramCommand before, after;
-    Scope scope;
+    LimitScope scope;
     Tick clocks;  // from start to start
     const char* name;
   };
-  struct Event {
+  struct CommandStart {
     Tick at;
     DramCommandRun run;
-    bool operator<(const Event& o) const { return at > o.at; }  // std::priority_queue has the greatest element first
+    bool operator<(const CommandStart& o) const {
+      return at > o.at;
+    }  // std::priority_queue has the greatest element first
   };
-  using Last = std::array<Tick, kCommands>;  // start of the last command of each kind
+  using LastCommands = std::array<Tick, kCommands>;  // start of the last command of each kind
 
   void rules_of(const BankedConfig& config);
   Tick length_of(DramCommand command) const;
-  void check(const Event& event);
-  void check_bus(const Event& event, std::size_t bus);
-  void check_state(const Event& event);
-  void violated(const Event& event, const char* what, Tick distance, Tick wanted);
-  void remember(const Event& event);
+  void check(const CommandStart& event);
+  void check_bus(const CommandStart& event, std::size_t bus);
+  void check_state(const CommandStart& event);
+  void violated(const CommandStart& event, const char* what, Tick distance, Tick wanted);
+  void remember(const CommandStart& event);
 
   BankedConfig config_;
-  std::vector<std::vector<Rule>> rules_;  // by second command
-  std::priority_queue<Event> waiting_;    // runs are reported in advance
-  std::vector<Last> banks_, groups_, ranks_;
+  std::vector<std::vector<Rule>> rules_;       // by second command
+  std::priority_queue<CommandStart> waiting_;  // runs are reported in advance
+  std::vector<LastCommands> banks_, groups_, ranks_;
   std::vector<std::array<Tick, 4>> activates_;
   std::vector<std::size_t> oldest_;
   std::vector<std::int64_t> rows_;  // open row of each bank, or -1

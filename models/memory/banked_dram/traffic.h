@@ -55,11 +55,11 @@ class DramTraffic : private DramListener {
   bool postponed_ = false;
   Tick free_ = 0;  // time at which the port accepts the next request
   bool accepted_ = false;
-  struct Answer {
+  struct TrafficResponse {
     Tick at;
     bool read;
   };
-  std::deque<Answer> answers_;  // one per clock, in the order of their reads and writes
+  std::deque<TrafficResponse> answers_;  // one per clock, in the order of their reads and writes
   Tick last_answer_ = -1;
 };
 

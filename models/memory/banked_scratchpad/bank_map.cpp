@@ -60,7 +60,7 @@ void RegionBeats::add_leg(const BankMap& map, const Region& r, std::uint64_t tim
   Leg leg;
   std::vector<std::uint64_t> words;
   std::vector<std::uint32_t> banks;
-  std::uint64_t room = port_bytes_;
+  std::uint64_t left = port_bytes_;
   const auto close = [&] {
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -68,16 +68,16 @@ void RegionBeats::add_leg(const BankMap& map, const Region& r, std::uint64_t tim
     for (const std::uint64_t word : words) banks.push_back(map.bank(word * map.word_bytes));
     leg.table.add(banks);
     words.clear();
-    room = port_bytes_;
+    left = port_bytes_;
   };
   const auto take = [&](std::uint64_t address, std::uint64_t bytes) {
     while (bytes > 0) {
-      const std::uint64_t n = std::min(room, bytes);
+      const std::uint64_t n = std::min(left, bytes);
       for (std::uint64_t w = address / map.word_bytes; w <= (address + n - 1) / map.word_bytes; ++w) words.push_back(w);
       address += n;
       bytes -= n;
-      room -= n;
-      if (room == 0) close();
+      left -= n;
+      if (left == 0) close();
     }
   };
   for (std::uint64_t first = 0; first < r.rows; first += r.together) {
@@ -120,14 +120,14 @@ void RegionBeats::add_words(std::uint64_t beats, std::vector<std::uint64_t>& wor
   }
 }
 
-std::size_t StreamCache::Hash::operator()(const Key& key) const {
+std::size_t StreamCache::StreamKeyHash::operator()(const StreamKey& key) const {
   auto end = key.begin();
   while (end != key.end() && end[1] > 0) end += kOfRegion;
   return boost::hash_range(key.begin(), end);
 }
 
 std::shared_ptr<const StreamBeats> StreamCache::of(const Stream& stream) {
-  Key key{};
+  StreamKey key{};
   auto at = key.begin();
   for (int i = 0; i < stream.regions; ++i) {
     const Region& r = stream.region[static_cast<std::size_t>(i)];
@@ -147,14 +147,14 @@ std::shared_ptr<const StreamBeats> StreamCache::of(const Stream& stream) {
   return streams_.emplace(key, std::make_shared<const StreamBeats>(beats_of(key))).first->second;
 }
 
-StreamBeats StreamCache::beats_of(const Key& key) {
+StreamBeats StreamCache::beats_of(const StreamKey& key) {
   StreamBeats stream;
   stream.number = numbers_++;
   stream.words.resize(map_.banks);
   for (auto at = key.begin(); at != key.end() && at[kOfRegion - 1] > 0; at += kOfRegion) {
-    Key of_region{};
+    StreamKey of_region{};
     std::copy_n(at, kOfRegion - 1, of_region.begin());
-    StreamBeats::Part& part = regions_[of_region];
+    StreamBeats::BeatPart& part = regions_[of_region];
     if (part.region == nullptr) {
       const Region region{at[0], at[1], at[2], at[3], 0, false, static_cast<std::uint32_t>(at[4])};
       part = {std::make_shared<const RegionBeats>(map_, port_bytes_, region), numbers_++, 0};

@@ -73,12 +73,12 @@ class RegionBeats {
 
 // Beats of a stream's regions, one region after the other.
 struct StreamBeats {
-  struct Part {
+  struct BeatPart {
     std::shared_ptr<const RegionBeats> region;
     std::uint64_t region_number = 0, beats = 0;
   };
   std::uint64_t number = 0;          // unique number
-  std::vector<Part> parts;           // regions with traffic
+  std::vector<BeatPart> parts;       // regions with traffic
   std::uint64_t beats = 0;           // of all parts
   std::vector<std::uint64_t> words;  // by bank, of all beats
 };
@@ -93,17 +93,17 @@ class StreamCache {
  private:
   static constexpr std::size_t kMost = 4096;
   static constexpr std::size_t kOfRegion = 6;  // numbers that identify a region
-  using Key = std::array<std::uint64_t, 4 * kOfRegion>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
+  using StreamKey = std::array<std::uint64_t, 4 * kOfRegion>;
+  struct StreamKeyHash {
+    std::size_t operator()(const StreamKey& key) const;
   };
-  StreamBeats beats_of(const Key& key);
+  StreamBeats beats_of(const StreamKey& key);
 
   BankMap map_;
   std::uint64_t port_bytes_, base_;
   std::uint64_t numbers_ = 0;
-  std::unordered_map<Key, StreamBeats::Part, Hash> regions_;
-  std::unordered_map<Key, std::shared_ptr<const StreamBeats>, Hash> streams_;
+  std::unordered_map<StreamKey, StreamBeats::BeatPart, StreamKeyHash> regions_;
+  std::unordered_map<StreamKey, std::shared_ptr<const StreamBeats>, StreamKeyHash> streams_;
 };
 
 }  // namespace attnvp

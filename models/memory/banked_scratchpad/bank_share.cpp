@@ -13,7 +13,7 @@ BankShare::BankShare(const BankMap& map, std::uint32_t ports, std::uint64_t port
     : streams_(map, port_bytes, base), port_bytes_(port_bytes), ports_(ports), bank_words_(map.banks) {}
 
 void BankShare::reset() {
-  std::fill(ports_.begin(), ports_.end(), Port{});
+  std::fill(ports_.begin(), ports_.end(), SharedPort{});
   std::fill(bank_words_.begin(), bank_words_.end(), 0);
   conflict_cycles_ = 0;
 }
@@ -32,7 +32,7 @@ std::size_t BankShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   std::size_t slot = 0;
   while (slot < flows_.size() && flows_[slot].active) ++slot;
   if (slot == flows_.size()) flows_.emplace_back();
-  Flow& flow = flows_[slot];
+  SharedFlow& flow = flows_[slot];
   flow.active = true;
   flow.port = port;
   flow.bytes = bytes;
@@ -42,7 +42,7 @@ std::size_t BankShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   flow.pace_end = now + std::max<std::uint64_t>(pace, 1);
   flow.held_before = ports_[port].held;
   if (flow.left > 0) {
-    BankState::Flow beats;
+    BankState::BankFlow beats;
     beats.slot = static_cast<std::uint32_t>(slot);
     beats.port = port;
     beats.stream = flow.stream.get();
@@ -57,12 +57,12 @@ std::size_t BankShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
 
 void BankShare::close(std::uint64_t now, std::size_t slot) {
   advance(now);
-  Flow& flow = flows_[slot];
+  SharedFlow& flow = flows_[slot];
   if (flow.left == 0) {
     for (std::size_t i = 0; i < bank_words_.size(); ++i) bank_words_[i] += flow.stream->words[i];
   } else {  // withdrawn
     std::uint64_t done = flow.stream->beats - flow.left;
-    for (const StreamBeats::Part& part : flow.stream->parts) {
+    for (const StreamBeats::BeatPart& part : flow.stream->parts) {
       part.region->add_words(std::min(done, part.beats), bank_words_);
       done -= std::min(done, part.beats);
     }
@@ -74,21 +74,21 @@ void BankShare::close(std::uint64_t now, std::size_t slot) {
 
 // Lower bound of the end.
 std::uint64_t BankShare::finish(std::size_t slot, std::uint64_t now) {
-  const Flow& flow = flows_[slot];
+  const SharedFlow& flow = flows_[slot];
   if (flow.left > 0) advance(now);
   return std::max(flow.pace_end, flow.left > 0 ? now_ + flow.left : flow.ended);
 }
 
 double BankShare::remaining(std::size_t slot, std::uint64_t now) {
   advance(now);
-  const Flow& flow = flows_[slot];
+  const SharedFlow& flow = flows_[slot];
   return static_cast<double>(flow.bytes) * static_cast<double>(flow.left) /
          static_cast<double>(std::max<std::uint64_t>(flow.stream->beats, 1));
 }
 
 double BankShare::port_rate(std::uint32_t port) const {
   double rate = 0;
-  for (const Flow& flow : flows_) {
+  for (const SharedFlow& flow : flows_) {
     if (!flow.active || flow.port != port || flow.left == 0) continue;
     const double cycles = static_cast<double>(std::max(flow.pace_end - flow.start, flow.stream->beats));
     rate += static_cast<double>(flow.bytes) / cycles;
@@ -110,7 +110,7 @@ void BankShare::advance(std::uint64_t now) {
       port = step.port;
       ports_[port].held += step.held;
       conflict_cycles_ += step.held;
-      Flow& flow = flows_[step.slot];
+      SharedFlow& flow = flows_[step.slot];
       flow.left -= step.beats;
       if (step.end == 0) continue;
       flow.ended = now_ + step.end;
@@ -122,7 +122,7 @@ void BankShare::advance(std::uint64_t now) {
   now_ = std::max(now_, now);
 }
 
-std::size_t BankCourse::Hash::operator()(const std::vector<std::uint64_t>& key) const {
+std::size_t BankCourse::CourseKeyHash::operator()(const std::vector<std::uint64_t>& key) const {
   std::uint64_t hash = 0;
   for (const std::uint64_t word : key) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15U;  // 2^64 / golden ratio
@@ -136,8 +136,8 @@ const std::vector<BankState::FlowStep>& BankCourse::go(std::uint64_t cycles) {
     leave_node();
     nodes_.clear();
   }
-  Node& from = node();
-  for (const Hop& hop : from.hops) {
+  CourseNode& from = node();
+  for (const CourseTransition& hop : from.hops) {
     if (hop.cycles != cycles) continue;
     follow(hop);
     return hop.steps;
@@ -148,8 +148,8 @@ const std::vector<BankState::FlowStep>& BankCourse::go(std::uint64_t cycles) {
   return from.hops.back().steps;
 }
 
-void BankCourse::add(const BankState::Flow& flow, std::uint32_t last) {
-  Node& from = node();
+void BankCourse::add(const BankState::BankFlow& flow, std::uint32_t last) {
+  CourseNode& from = node();
   const std::uint64_t stream = flow.stream->number;
   for (const Addition& a : from.additions) {
     if (a.stream != stream || a.gap != flow.gap || a.slot != flow.slot || a.port != flow.port || a.last != last)
@@ -168,7 +168,7 @@ std::uint32_t BankCourse::remove(std::uint32_t slot) {
   return state_.remove(slot);
 }
 
-BankCourse::Node& BankCourse::node() {
+BankCourse::CourseNode& BankCourse::node() {
   if (node_ == nullptr) {
     state_.key(key_);
     const auto [entry, fresh] = nodes_.try_emplace(key_);
@@ -184,7 +184,7 @@ void BankCourse::leave_node() {
 }
 
 // Values beyond kHop are capped in keys, and are therefore carried over from the state.
-void BankCourse::follow(const Hop& hop) {
+void BankCourse::follow(const CourseTransition& hop) {
   constexpr std::uint64_t kHop = BankState::kHop;
   bool same = true;  // the key is that of the state in which the hop was computed
   const auto count = [&same](std::uint64_t had, std::uint64_t beats, std::uint64_t there) {
@@ -195,7 +195,7 @@ void BankCourse::follow(const Hop& hop) {
   auto flow = state_.flows().begin();
   auto kept = flow;
   for (const BankState::FlowStep& step : hop.steps) {
-    BankState::Flow& f = *flow++;
+    BankState::BankFlow& f = *flow++;
     if (step.end != 0) continue;
     std::uint64_t leg_left = step.leg_left, part_left = step.part_left;
     if (step.beats < f.part_left) {
@@ -251,18 +251,18 @@ std::string problem_of(const MachineConfig& m) {
 
 class BankedScratchpad : public Scratchpad {
  public:
-  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& site)
-      : BankedScratchpad(name, site,
-                         new BankShare(map_of(site.machine), site.machine.l1.ports,
-                                       site.machine.l1.port_bytes_per_cycle, site.base)) {}
+  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : BankedScratchpad(name, module_context,
+                         new BankShare(map_of(module_context.machine), module_context.machine.l1.ports,
+                                       module_context.machine.l1.port_bytes_per_cycle, module_context.base)) {}
 
   Counter busiest_bank_words{*this, "busiest_bank_words", "words", "that the bank with the most has given"};
   Counter bank_conflict_cycles{*this, "bank_conflict_cycles", "cycles",
                                "in which a port waited for a bank, of all ports"};
 
  private:
-  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& site, BankShare* banks)
-      : Scratchpad(name, site, std::unique_ptr<Arbiter>(banks)), banks_(*banks) {}
+  BankedScratchpad(sc_core::sc_module_name name, const ModuleContext& module_context, BankShare* banks)
+      : Scratchpad(name, module_context, std::unique_ptr<Arbiter>(banks)), banks_(*banks) {}
   void closed() override {
     busiest_bank_words.raise_to(banks_.busiest_bank_words());
     bank_conflict_cycles.raise_to(banks_.conflict_cycles());
@@ -273,7 +273,9 @@ class BankedScratchpad : public Scratchpad {
 
 const bool kRegistered = add_kind(
     Kind<Memory>("l1", "banked", "has banks that can be taken, by the addresses that are really used", {"attnvp.l1"},
-                 [](const ModuleContext& site) { return std::make_unique<BankedScratchpad>(site.name, site); })
+                 [](const ModuleContext& module_context) {
+                   return std::make_unique<BankedScratchpad>(module_context.name, module_context);
+                 })
         .with_keys<BankConfig>()
         .with_problem(problem_of));
 

@@ -21,39 +21,40 @@ class BankCourse {
   bool idle() const { return state_.flows().empty(); }
   // `cycles`: at most BankState::kHop.
   const std::vector<BankState::FlowStep>& go(std::uint64_t cycles);
-  void add(const BankState::Flow& flow, std::uint32_t last);
+  void add(const BankState::BankFlow& flow, std::uint32_t last);
   std::uint32_t remove(std::uint32_t slot);
 
  private:
   static constexpr std::size_t kMost = 16384;  // limit on stored keys
-  struct Node;
-  struct Hop {  // transition from a node
+  struct CourseNode;
+  struct CourseTransition {  // transition from a node
     std::uint64_t cycles;
-    Node* to;
+    CourseNode* to;
     std::vector<BankState::FlowStep> steps;
   };
   struct Addition {        // of a flow
     std::uint64_t stream;  // number of the stream
     std::int64_t gap;
     std::uint32_t slot, port, last;
-    Node* to;
+    CourseNode* to;
   };
-  struct Node {  // all states with the same key
+  struct CourseNode {  // all states with the same key
     BankState::Ports ports;
-    std::vector<Hop> hops;
+    std::vector<CourseTransition> hops;
     std::vector<Addition> additions;
   };
-  struct Hash {
+  struct CourseKeyHash {
     std::size_t operator()(const std::vector<std::uint64_t>& key) const;
   };
 
-  Node& node();
+  CourseNode& node();
   void leave_node();
-  void follow(const Hop& hop);
+  void follow(const CourseTransition& hop);
 
   BankState state_;
-  Node* node_ = nullptr;  // node of the state, if known; it then holds the ports, and those of the state are stale
-  std::unordered_map<std::vector<std::uint64_t>, Node, Hash> nodes_;
+  CourseNode* node_ =
+      nullptr;  // node of the state, if known; it then holds the ports, and those of the state are stale
+  std::unordered_map<std::vector<std::uint64_t>, CourseNode, CourseKeyHash> nodes_;
   std::vector<std::uint64_t> key_;
   std::vector<BankState::FlowStep> steps_;
 };
@@ -77,7 +78,7 @@ class BankShare : public Arbiter {
   std::uint64_t conflict_cycles() const { return conflict_cycles_; }
 
  private:
-  struct Flow {
+  struct SharedFlow {
     bool active = false;
     std::uint32_t port = 0;
     std::uint64_t bytes = 0;
@@ -87,7 +88,7 @@ class BankShare : public Arbiter {
     std::uint64_t ended = 0;  // cycle after the last beat
     std::uint64_t held_before = 0;
   };
-  struct Port {
+  struct SharedPort {
     std::uint32_t last = BankState::kNone;  // slot of the last beat
     std::uint64_t held = 0;                 // cycles in which a beat waited
   };
@@ -96,8 +97,8 @@ class BankShare : public Arbiter {
 
   StreamCache streams_;
   std::uint64_t port_bytes_;
-  std::vector<Flow> flows_;  // by slot
-  std::vector<Port> ports_;
+  std::vector<SharedFlow> flows_;  // by slot
+  std::vector<SharedPort> ports_;
   BankCourse course_;      // of the open flows, up to now_
   std::uint64_t now_ = 0;  // earlier cycles are computed
   std::vector<std::uint64_t> bank_words_;

@@ -4,13 +4,13 @@
 
 namespace attnvp {
 
-void BankState::Flow::enter_part(std::uint32_t number) {
+void BankState::BankFlow::enter_part(std::uint32_t number) {
   part = number;
   part_left = stream->parts[part].beats;
   enter_leg(0);
 }
 
-void BankState::Flow::enter_leg(std::uint32_t number) {
+void BankState::BankFlow::enter_leg(std::uint32_t number) {
   const RegionBeats::Leg& entered = stream->parts[part].region->legs()[number];
   leg = number;
   leg_left = entered.beats;
@@ -18,22 +18,24 @@ void BankState::Flow::enter_leg(std::uint32_t number) {
   beat = 0;
 }
 
-std::uint32_t BankState::insert(const Flow& flow) {
-  const auto before = [](const Flow& a, const Flow& b) { return a.port != b.port ? a.port < b.port : a.slot < b.slot; };
+std::uint32_t BankState::insert(const BankFlow& flow) {
+  const auto before = [](const BankFlow& a, const BankFlow& b) {
+    return a.port != b.port ? a.port < b.port : a.slot < b.slot;
+  };
   const auto at = flows_.insert(std::upper_bound(flows_.begin(), flows_.end(), flow, before), flow);
   return static_cast<std::uint32_t>(at - flows_.begin());
 }
 
-void BankState::add(const Flow& flow, std::uint32_t last) {
+void BankState::add(const BankFlow& flow, std::uint32_t last) {
   const std::uint32_t index = insert(flow);
   const auto port = std::lower_bound(ports_.all.begin(), ports_.all.end(), flow.port,
-                                     [](const Port& p, std::uint32_t number) { return p.port < number; });
+                                     [](const BankPort& p, std::uint32_t number) { return p.port < number; });
   const auto port_index = static_cast<std::uint32_t>(port - ports_.all.begin());
-  for (Port& p : ports_.all) {
+  for (BankPort& p : ports_.all) {
     if (p.flow != kNone && p.flow >= index) ++p.flow;
   }
   if (port == ports_.all.end() || port->port != flow.port) {
-    Port fresh;
+    BankPort fresh;
     fresh.port = flow.port;
     fresh.last = last;
     ports_.all.insert(port, fresh);
@@ -43,7 +45,7 @@ void BankState::add(const Flow& flow, std::uint32_t last) {
 }
 
 std::uint32_t BankState::remove(std::uint32_t slot) {
-  const auto flow = std::find_if(flows_.begin(), flows_.end(), [slot](const Flow& f) { return f.slot == slot; });
+  const auto flow = std::find_if(flows_.begin(), flows_.end(), [slot](const BankFlow& f) { return f.slot == slot; });
   const auto index = static_cast<std::uint32_t>(flow - flows_.begin());
   std::uint32_t last = kNone;
   for (std::uint32_t p = 0; p < ports_.all.size(); ++p) {
@@ -60,7 +62,7 @@ std::uint32_t BankState::remove(std::uint32_t slot) {
 void BankState::run(std::uint64_t cycles, std::vector<FlowStep>& steps) {
   steps.clear();
   steps.reserve(flows_.size());
-  for (const Flow& flow : flows_) steps.push_back({flow.slot, flow.port, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  for (const BankFlow& flow : flows_) steps.push_back({flow.slot, flow.port, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   std::uint64_t cycle = 0;
   bool ended = false;
   while (cycle < cycles) {
@@ -72,7 +74,7 @@ void BankState::run(std::uint64_t cycles, std::vector<FlowStep>& steps) {
     ended |= grant(cycle, steps);
     ++cycle;
   }
-  for (const Port& port : ports_.all) steps[port.first].held = port.held;
+  for (const BankPort& port : ports_.all) steps[port.first].held = port.held;
   settle(cycles, steps);
   if (ended) drop_ended();
 }
@@ -81,11 +83,11 @@ void BankState::run(std::uint64_t cycles, std::vector<FlowStep>& steps) {
 std::uint64_t BankState::present(std::uint64_t cycle) {
   std::uint64_t next = UINT64_MAX;
   for (std::uint32_t p = 0; p < ports_.all.size(); ++p) {
-    Port& port = ports_.all[p];
+    BankPort& port = ports_.all[p];
     if (port.flow != kNone || port.live == 0) continue;
     const std::uint32_t chosen = next_flow(port, cycle, next);
     if (chosen == kNone) continue;
-    const Flow& flow = flows_[chosen];
+    const BankFlow& flow = flows_[chosen];
     const std::uint64_t* masks = flow.table->begin(flow.beat);
     port.flow = chosen;
     port.last = flow.slot;
@@ -96,14 +98,14 @@ std::uint64_t BankState::present(std::uint64_t cycle) {
   return next;
 }
 
-std::uint32_t BankState::next_flow(const Port& port, std::uint64_t cycle, std::uint64_t& next) const {
+std::uint32_t BankState::next_flow(const BankPort& port, std::uint64_t cycle, std::uint64_t& next) const {
   const auto now = static_cast<std::int64_t>(cycle);
   const std::uint32_t n = port.end - port.first;
   std::uint32_t i = port.first;
   while (n > 1 && port.last != kNone && i < port.end && flows_[i].slot <= port.last) ++i;
   for (std::uint32_t k = 0; k < n; ++k, ++i) {
     if (i == port.end) i = port.first;
-    const Flow& flow = flows_[i];
+    const BankFlow& flow = flows_[i];
     if (flow.part_left == 0) continue;
     if (flow.release < (now + 1) * kPaceSteps) return i;
     next = std::min(next, static_cast<std::uint64_t>(flow.release / kPaceSteps));
@@ -117,7 +119,7 @@ bool BankState::grant(std::uint64_t cycle, std::vector<FlowStep>& steps) {
   std::size_t left = 0;
   bool ended = false;
   for (const std::uint32_t p : ports_.holding) {
-    Port& port = ports_.all[p];
+    BankPort& port = ports_.all[p];
     std::uint64_t granted = port.wants & ~taken;
     taken |= granted;
     port.wants &= ~granted;
@@ -144,8 +146,8 @@ bool BankState::grant(std::uint64_t cycle, std::vector<FlowStep>& steps) {
 }
 
 // Returns whether it was the flow's last beat.
-bool BankState::beat_done(Port& port, std::uint64_t cycle, std::vector<FlowStep>& steps) {
-  Flow& flow = flows_[port.flow];
+bool BankState::beat_done(BankPort& port, std::uint64_t cycle, std::vector<FlowStep>& steps) {
+  BankFlow& flow = flows_[port.flow];
   ++flow.done;
   flow.release += flow.gap;
   if (--flow.part_left == 0) {
@@ -168,7 +170,7 @@ bool BankState::beat_done(Port& port, std::uint64_t cycle, std::vector<FlowStep>
 // Moves the time origin to the end of the simulated cycles and fills the steps.
 void BankState::settle(std::uint64_t cycles, std::vector<FlowStep>& steps) {
   auto step = steps.begin();
-  for (Flow& flow : flows_) {
+  for (BankFlow& flow : flows_) {
     if (flow.gap > 0) flow.release -= static_cast<std::int64_t>(cycles) * kPaceSteps;
     step->beats = flow.done;
     step->beat = flow.beat;
@@ -180,12 +182,12 @@ void BankState::settle(std::uint64_t cycles, std::vector<FlowStep>& steps) {
     flow.done = 0;
     ++step;
   }
-  for (Port& port : ports_.all) port.held = 0;
+  for (BankPort& port : ports_.all) port.held = 0;
 }
 
 void BankState::drop_ended() {
   std::uint32_t kept = 0;
-  for (Port& port : ports_.all) {
+  for (BankPort& port : ports_.all) {
     for (std::uint32_t i = port.first; i < port.end; ++i) {
       if (flows_[i].part_left == 0) continue;
       if (port.flow == i) port.flow = kept;
@@ -203,7 +205,7 @@ void BankState::drop_ended() {
 
 void BankState::regroup() {
   std::uint32_t i = 0;
-  for (Port& port : ports_.all) {
+  for (BankPort& port : ports_.all) {
     port.first = i;
     while (i < flows_.size() && flows_[i].port == port.port) ++i;
     port.end = i;
@@ -215,7 +217,7 @@ void BankState::key(std::vector<std::uint64_t>& words) const {
   const auto add = [&words](std::uint64_t a, std::uint64_t b = 0) { words.push_back(a | b << 32); };
   words.clear();
   add(flows_.size(), ports_.all.size());
-  for (const Flow& f : flows_) {
+  for (const BankFlow& f : flows_) {
     const bool goes_on = f.part_left <= kHop && !f.last_part();  // then the next part has an effect as well
     const std::uint64_t left = std::min(f.leg_left, kHop + 1) << 16 | std::min(f.part_left, kHop + 1);
     const unsigned kinds = (f.gap > 0 ? 1 : 0) | (f.late() ? 2 : 0) | (goes_on ? 4 : 0) | (f.last_part() ? 8 : 0);
@@ -226,7 +228,7 @@ void BankState::key(std::vector<std::uint64_t>& words) const {
     if (f.gap > 0) words.push_back(static_cast<std::uint64_t>(f.gap));
     if (f.gap > 0 && !f.late()) words.push_back(static_cast<std::uint64_t>(f.release));
   }
-  for (const Port& p : ports_.all) {
+  for (const BankPort& p : ports_.all) {
     add(p.last, p.flow);
     if (p.flow == kNone) continue;
     words.push_back(p.wants);

@@ -25,7 +25,7 @@ class BankState {
     return gap > 0 && release <= -static_cast<std::int64_t>(kHop) * (gap - kPaceSteps);
   }
 
-  struct Flow {  // with beats left
+  struct BankFlow {  // with beats left
     std::uint32_t slot = 0, port = 0;
     const StreamBeats* stream = nullptr;
     std::uint32_t part = 0, leg = 0;
@@ -42,7 +42,7 @@ class BankState {
     void enter_part(std::uint32_t number);
     void enter_leg(std::uint32_t number);
   };
-  struct Port {  // with flows
+  struct BankPort {  // with flows
     std::uint32_t port = 0;
     std::uint32_t last = kNone;                  // slot of the last beat
     std::uint32_t flow = kNone;                  // index of the flow whose beat it holds
@@ -52,7 +52,7 @@ class BankState {
     std::uint32_t held = 0;                      // cycles in which a beat waited, since the start of run()
   };
   struct Ports {
-    std::vector<Port> all;               // by number
+    std::vector<BankPort> all;           // by number
     std::vector<std::uint32_t> holding;  // indices of ports with a beat, oldest first
   };
   // Result of run() for one flow, with its position if it continues.
@@ -66,14 +66,14 @@ class BankState {
     std::int64_t release;
   };
 
-  const std::vector<Flow>& flows() const { return flows_; }
-  std::vector<Flow>& flows() { return flows_; }
+  const std::vector<BankFlow>& flows() const { return flows_; }
+  std::vector<BankFlow>& flows() { return flows_; }
   const Ports& ports() const { return ports_; }
   Ports& ports() { return ports_; }
-  void add(const Flow& flow, std::uint32_t last);  // last: slot of the port's last beat, if it has no flows
-  std::uint32_t remove(std::uint32_t slot);        // returns that slot
+  void add(const BankFlow& flow, std::uint32_t last);  // last: slot of the port's last beat, if it has no flows
+  std::uint32_t remove(std::uint32_t slot);            // returns that slot
   // Inserts the flow without updating the ports; returns its index.
-  std::uint32_t insert(const Flow& flow);
+  std::uint32_t insert(const BankFlow& flow);
 
   // Simulates `cycles` cycles. Steps refer to the flows before the call.
   void run(std::uint64_t cycles, std::vector<FlowStep>& steps);
@@ -81,14 +81,14 @@ class BankState {
 
  private:
   std::uint64_t present(std::uint64_t cycle);
-  std::uint32_t next_flow(const Port& port, std::uint64_t cycle, std::uint64_t& next) const;
+  std::uint32_t next_flow(const BankPort& port, std::uint64_t cycle, std::uint64_t& next) const;
   bool grant(std::uint64_t cycle, std::vector<FlowStep>& steps);
-  bool beat_done(Port& port, std::uint64_t cycle, std::vector<FlowStep>& steps);
+  bool beat_done(BankPort& port, std::uint64_t cycle, std::vector<FlowStep>& steps);
   void settle(std::uint64_t cycles, std::vector<FlowStep>& steps);
   void drop_ended();
   void regroup();
 
-  std::vector<Flow> flows_;  // by port and slot
+  std::vector<BankFlow> flows_;  // by port and slot
   Ports ports_;
 };
 

@@ -15,7 +15,9 @@ namespace attnvp {
 namespace {
 const bool kRegistered =
     add_kind(Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram", "attnvp.l2"},
-                          [](const ModuleContext& site) { return std::make_unique<CachedDram>(site.name, site); })
+                          [](const ModuleContext& module_context) {
+                            return std::make_unique<CachedDram>(module_context.name, module_context);
+                          })
                  .with_keys<CacheConfig>());
 
 std::uint64_t whole_cycles(double seconds, double hertz) {
@@ -25,7 +27,7 @@ std::uint64_t whole_cycles(double seconds, double hertz) {
 constexpr std::uint64_t kLeastSector = 32;  // bytes
 }  // namespace
 
-std::uint64_t CachedDram::Bus::take(std::uint64_t arrival, std::uint64_t bytes) {
+std::uint64_t CachedDram::DataBus::take(std::uint64_t arrival, std::uint64_t bytes) {
   if (static_cast<double>(bytes_) <= (static_cast<double>(arrival) - static_cast<double>(from_)) * bytes_per_cycle_) {
     from_ = arrival;  // the bus was idle
     bytes_ = 0;
@@ -36,7 +38,7 @@ std::uint64_t CachedDram::Bus::take(std::uint64_t arrival, std::uint64_t bytes) 
 }
 
 // Reports the last transfer of the bus.
-void CachedDram::tell(const Counter& words, const Bus& bus, std::uint64_t bytes) {
+void CachedDram::tell(const Counter& words, const DataBus& bus, std::uint64_t bytes) {
   Activity* const activity = activity_of(ctx_);
   if (activity == nullptr) return;
   const auto time = [this](double cycle) {
@@ -45,19 +47,19 @@ void CachedDram::tell(const Counter& words, const Bus& bus, std::uint64_t bytes)
   activity->done(words, static_cast<double>(bytes) / 2, time(bus.end() - bus.needs(bytes)), time(bus.end()));
 }
 
-std::uint64_t CachedDram::Bus::cycles() const {
+std::uint64_t CachedDram::DataBus::cycles() const {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(all_) / bytes_per_cycle_));
 }
 
-CachedDram::CachedDram(sc_core::sc_module_name name, const ModuleContext& site)
-    : Memory(name, site.context),
-      l2_("l2", site.context),
-      config_(site.machine.dram),
-      cache_(site.machine.own<CacheConfig>()),
+CachedDram::CachedDram(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Memory(name, module_context.context),
+      l2_("l2", module_context.context),
+      config_(module_context.machine.dram),
+      cache_(module_context.machine.own<CacheConfig>()),
       sector_bytes_(std::max(cache_.line_bytes / cache_.sectors, kLeastSector)),
-      contents_(site.base, config_.size_bytes),
+      contents_(module_context.base, config_.size_bytes),
       dram_(config_.bytes_per_second / ctx_.clock.hertz()),
-      slices_(cache_.slices, Bus(cache_.bytes_per_second / cache_.slices / ctx_.clock.hertz())),
+      slices_(cache_.slices, DataBus(cache_.bytes_per_second / cache_.slices / ctx_.clock.hertz())),
       latency_cycles_(whole_cycles(config_.latency_seconds, ctx_.clock.hertz())),
       l2_latency_cycles_(whole_cycles(cache_.latency_seconds, ctx_.clock.hertz())),
       lines_(std::max<std::uint64_t>(cache_.size_bytes / cache_.line_bytes, 1), cache_.ways),
@@ -65,7 +67,7 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const ModuleContext& site)
 
 void CachedDram::reset() {
   dram_.reset();
-  for (Bus& slice : slices_) slice.reset();
+  for (DataBus& slice : slices_) slice.reset();
   lines_.clear();
   fills_.clear();
   full_ = false;
@@ -100,9 +102,9 @@ bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
   for (std::uint64_t at = offset; at < offset + bytes;) {
     const std::uint64_t line = at / cache_.line_bytes;
     const std::uint64_t here = std::min((line + 1) * cache_.line_bytes, offset + bytes) - at;
-    const LineCache::Touch touch = lines_.touch(line);
+    const LineCache::LineTouch touch = lines_.touch(line);
     full_ = full_ || touch.evicted;
-    Bus& slice = slices_[line % slices_.size()];
+    DataBus& slice = slices_[line % slices_.size()];
     until = std::max(until, slice.take(looked_up, here));
     tell(payload.is_read() ? l2_.read_words : l2_.write_words, slice, here);
     l2_.busy_cycles.raise_to(slice.cycles());
@@ -111,7 +113,7 @@ bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
       tell(write_words, dram_, bytes_of(touch.wrote_back));
       written += bytes_of(touch.wrote_back);
     }
-    LineCache::Line& there = *touch.line;
+    LineCache::CacheLine& there = *touch.line;
     if (there.ready <= asked) there.present |= std::exchange(there.coming, 0);
     const std::uint64_t wanted = sectors(at, here);
     if (payload.is_write() || (cache_.warm && !full_)) {
@@ -150,10 +152,10 @@ bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
   return true;
 }
 
-LineCache::Touch LineCache::touch(std::uint64_t line) {
+LineCache::LineTouch LineCache::touch(std::uint64_t line) {
   std::list<std::uint64_t>& set = sets_[line % sets_.size()];
   const auto [at, fresh] = lines_.try_emplace(line);
-  Touch touch{&at->second, !fresh};
+  LineTouch touch{&at->second, !fresh};
   if (!fresh) {
     set.splice(set.begin(), set, at->second.place);
     return touch;

@@ -28,25 +28,25 @@ class LineCache {
   LineCache(std::uint64_t lines, std::uint64_t ways)
       : ways_(ways == 0 || ways > lines ? lines : ways), sets_(lines / ways_) {}
 
-  struct Line {
+  struct CacheLine {
     std::list<std::uint64_t>::iterator place;
     std::uint64_t present = 0, coming = 0, dirty = 0;  // sectors; those in `coming` arrive
     std::uint64_t ready = 0;                           // in this cycle
   };
-  struct Touch {
-    Line* line = nullptr;
+  struct LineTouch {
+    CacheLine* line = nullptr;
     bool hit = false;
     bool evicted = false;          // a line was evicted,
     std::uint64_t wrote_back = 0;  // and these of its sectors were dirty
   };
   // Makes the line present and most recently used.
-  Touch touch(std::uint64_t line);
+  LineTouch touch(std::uint64_t line);
   void clear();
 
  private:
   std::uint64_t ways_;
   std::vector<std::list<std::uint64_t>> sets_;  // lines of each set, most recently used first
-  std::unordered_map<std::uint64_t, Line> lines_;
+  std::unordered_map<std::uint64_t, CacheLine> lines_;
 };
 
 // The cache as a module, with its counters and energies.
@@ -62,7 +62,7 @@ class L2 : public Module {
 
 class CachedDram : public Memory, private Target {
  public:
-  CachedDram(sc_core::sc_module_name name, const ModuleContext& site);
+  CachedDram(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   bool is_approximately_timed() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
@@ -78,9 +78,9 @@ class CachedDram : public Memory, private Target {
 
  private:
   // Data bus: serves transfers in order of request. Ends are derived from bytes, without accumulated rounding.
-  class Bus {
+  class DataBus {
    public:
-    explicit Bus(double bytes_per_cycle) : bytes_per_cycle_(bytes_per_cycle) {}
+    explicit DataBus(double bytes_per_cycle) : bytes_per_cycle_(bytes_per_cycle) {}
     std::uint64_t take(std::uint64_t arrival, std::uint64_t bytes);  // returns the cycle of its end
     std::uint64_t cycles() const;                                    // busy cycles up to now
     // End of the last transfer in cycles, not rounded; and the cycles that `bytes` need.
@@ -97,7 +97,7 @@ class CachedDram : public Memory, private Target {
   unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override { return contents_.peek(payload); }
   std::uint64_t sectors(std::uint64_t from, std::uint64_t bytes) const;  // mask of sectors of a line
   std::uint64_t bytes_of(std::uint64_t sectors) const;
-  void tell(const Counter& words, const Bus& bus, std::uint64_t bytes);
+  void tell(const Counter& words, const DataBus& bus, std::uint64_t bytes);
   std::uint64_t fill(std::uint64_t asked, std::uint64_t bytes);  // loads bytes of a line from DRAM; returns their cycle
 
   TargetSocket in_{"in", ctx_.event_queue, *this};
@@ -106,8 +106,8 @@ class CachedDram : public Memory, private Target {
   CacheConfig cache_;
   std::uint64_t sector_bytes_;
   Contents contents_;
-  Bus dram_;
-  std::vector<Bus> slices_;
+  DataBus dram_;
+  std::vector<DataBus> slices_;
   std::uint64_t latency_cycles_, l2_latency_cycles_;
   bool full_ = false;  // a line was evicted
   LineCache lines_;

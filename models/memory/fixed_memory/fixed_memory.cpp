@@ -16,14 +16,14 @@ enum BusState : std::uint64_t { kIdle, kRead, kWrite };
 const char* const kBusNames[] = {"idle", "read", "write", nullptr};
 }  // namespace
 
-FixedMemory::FixedMemory(sc_core::sc_module_name name, const ModuleContext& site, std::uint64_t bytes,
-                         const Timing& timing, const Energy& energy)
-    : Memory(name, site.context),
+FixedMemory::FixedMemory(sc_core::sc_module_name name, const ModuleContext& module_context, std::uint64_t bytes,
+                         const FixedTiming& timing, const Energy& energy)
+    : Memory(name, module_context.context),
       read_words{*this, "read_words", "16-bit words", "words read by DMA", {energy.component, "read", energy.optional}},
       write_words{
           *this, "write_words", "16-bit words", "words written by DMA", {energy.component, "write", energy.optional}},
       bytes_(bytes),
-      contents_(site.base, bytes),
+      contents_(module_context.base, bytes),
       bytes_per_cycle_(timing.bytes_per_second / ctx_.clock.hertz()),
       latency_cycles_(static_cast<std::uint64_t>(std::ceil(timing.latency_seconds * ctx_.clock.hertz() - 1e-6))),
       duplex_(timing.duplex),
@@ -79,12 +79,12 @@ bool FixedMemory::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payloa
 
 namespace {
 
-std::unique_ptr<Memory> make_dram(const ModuleContext& site) {
-  const DramConfig& dram = site.machine.dram;
-  return std::make_unique<FixedMemory>(
-      site.name, site, dram.size_bytes,
-      FixedMemory::Timing{dram.bytes_per_second, dram.latency_seconds, site.machine.own<FixedDramConfig>().duplex},
-      FixedMemory::Energy{"attnvp.dram", false});
+std::unique_ptr<Memory> make_dram(const ModuleContext& module_context) {
+  const DramConfig& dram = module_context.machine.dram;
+  return std::make_unique<FixedMemory>(module_context.name, module_context, dram.size_bytes,
+                                       FixedMemory::FixedTiming{dram.bytes_per_second, dram.latency_seconds,
+                                                                module_context.machine.own<FixedDramConfig>().duplex},
+                                       FixedMemory::Energy{"attnvp.dram", false});
 }
 
 const bool kRegistered =
@@ -98,10 +98,10 @@ const bool kRegistered =
 
 namespace {
 
-std::unique_ptr<Memory> make_l2(const ModuleContext& site) {
-  const L2Config& l2 = site.machine.l2;
-  return std::make_unique<FixedMemory>(site.name, site, l2.size_bytes,
-                                       FixedMemory::Timing{l2.bytes_per_second, l2.latency_seconds, false},
+std::unique_ptr<Memory> make_l2(const ModuleContext& module_context) {
+  const L2Config& l2 = module_context.machine.l2;
+  return std::make_unique<FixedMemory>(module_context.name, module_context, l2.size_bytes,
+                                       FixedMemory::FixedTiming{l2.bytes_per_second, l2.latency_seconds, false},
                                        FixedMemory::Energy{"attnvp.l2", true});
 }
 

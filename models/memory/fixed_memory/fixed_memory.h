@@ -14,7 +14,7 @@ namespace attnvp {
 
 class FixedMemory : public Memory, private Target {
  public:
-  struct Timing {
+  struct FixedTiming {
     double bytes_per_second = 0;
     double latency_seconds = 0;
     bool duplex = false;  // separate buses for reads and writes
@@ -24,8 +24,8 @@ class FixedMemory : public Memory, private Target {
     const char* component;
     bool optional;
   };
-  FixedMemory(sc_core::sc_module_name name, const ModuleContext& site, std::uint64_t bytes, const Timing& timing,
-              const Energy& energy);
+  FixedMemory(sc_core::sc_module_name name, const ModuleContext& module_context, std::uint64_t bytes,
+              const FixedTiming& timing, const Energy& energy);
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
 

@@ -6,14 +6,17 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind<Memory>(
-    {"l0", "register_file", "has a capacity, but no time of its own", {"attnvp.l0"}, [](const ModuleContext& site) {
-       return std::make_unique<RegisterFile>(site.name, site);
-     }});
+const bool kRegistered = add_kind<Memory>({"l0",
+                                           "register_file",
+                                           "has a capacity, but no time of its own",
+                                           {"attnvp.l0"},
+                                           [](const ModuleContext& module_context) {
+                                             return std::make_unique<RegisterFile>(module_context.name, module_context);
+                                           }});
 }
 
-RegisterFile::RegisterFile(sc_core::sc_module_name name, const ModuleContext& site)
-    : Memory(name, site.context), config_(site.machine.l0) {}
+RegisterFile::RegisterFile(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Memory(name, module_context.context), config_(module_context.machine.l0) {}
 
 bool RegisterFile::begin(std::uint32_t /*engine*/, StreamTransaction& transaction, sc_core::sc_time& /*delay*/,
                          const Response& /*response*/) {

@@ -10,7 +10,7 @@ namespace attnvp {
 
 class RegisterFile : public Memory, private StreamTarget {
  public:
-  RegisterFile(sc_core::sc_module_name name, const ModuleContext& site);
+  RegisterFile(sc_core::sc_module_name name, const ModuleContext& module_context);
 
   StreamTargetSocket& stream(std::uint32_t engine) override { return engine == 0 ? mac_ : vec_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }

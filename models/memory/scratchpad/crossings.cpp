@@ -5,7 +5,7 @@
 
 namespace attnvp {
 
-Crossings::Crossings(Owner& owner, Context& context, std::uint32_t ports, std::unique_ptr<Arbiter> arbiter)
+Crossings::Crossings(CrossingOwner& owner, Context& context, std::uint32_t ports, std::unique_ptr<Arbiter> arbiter)
     : owner_(owner),
       event_queue_(context.event_queue),
       clock_(context.clock),
@@ -56,7 +56,7 @@ void Crossings::plan(Crossing& crossing, std::uint64_t due) {
 
 void Crossings::occupy(Crossing& crossing) {
   if (Withdrawal* const withdrawal = crossing.withdrawal()) withdrawal->end = &crossing.end;
-  if (Group* const group = group_of_[crossing.port]) {
+  if (PortGroup* const group = group_of_[crossing.port]) {
     if (group->crossings++ == 0 && !owner_.watches()) {
       group->alone = &crossing;
       return plan(crossing, crossing.start + share_->alone_cycles(crossing.bytes, crossing.pace_cycles));
@@ -112,7 +112,7 @@ void Crossings::end(Crossing& crossing) {
   Withdrawal* const withdrawal = crossing.withdrawal();
   const bool withdrawn = withdrawal != nullptr && withdrawal->requested;
   const std::uint64_t now = clock_.now();
-  Group* const group = group_of_[crossing.port];
+  PortGroup* const group = group_of_[crossing.port];
   if (group != nullptr && group->alone == &crossing) {
     group->alone = nullptr;
     if (now < crossing.due) await_start(crossing);  // the arbiter gives its progress

@@ -83,7 +83,7 @@ class Crossings {
     bool taken = false;
     std::deque<Crossing*> waiting;
   };
-  class Owner {
+  class CrossingOwner {
    public:
     // The crossing has ended. `share`: part of it that was transferred, below 1 if it was withdrawn.
     virtual void crossed(const Crossing& crossing, double share) = 0;
@@ -93,10 +93,10 @@ class Crossings {
     virtual bool watches() const = 0;  // true: every change is reported, and no crossing bypasses the arbiter
 
    protected:
-    ~Owner() = default;
+    ~CrossingOwner() = default;
   };
 
-  Crossings(Owner& owner, Context& context, std::uint32_t ports, std::unique_ptr<Arbiter> arbiter);
+  Crossings(CrossingOwner& owner, Context& context, std::uint32_t ports, std::unique_ptr<Arbiter> arbiter);
 
   Crossing& make();  // to be filled in and entered, or dropped
   void drop(Crossing& crossing) { free_.push_back(&crossing); }
@@ -110,7 +110,7 @@ class Crossings {
 
  private:
   // Ports that share bandwidth.
-  struct Group {
+  struct PortGroup {
     std::uint32_t crossings = 0;
     Crossing* alone = nullptr;  // the only crossing, which bypasses the arbiter
   };
@@ -131,14 +131,14 @@ class Crossings {
   void plan_moved();
   void plan(Crossing& crossing, std::uint64_t due);
 
-  Owner& owner_;
+  CrossingOwner& owner_;
   sim::EventQueue& event_queue_;
   const Clock& clock_;
   std::unique_ptr<Arbiter> share_;
-  std::vector<Group> groups_;        // none: the arbiter must see every crossing
-  std::vector<Group*> group_of_;     // by port; nullptr: no group
-  std::vector<Crossing*> to_come_;   // by start
-  std::vector<Crossing*> crossing_;  // by slot
+  std::vector<PortGroup> groups_;     // none: the arbiter must see every crossing
+  std::vector<PortGroup*> group_of_;  // by port; nullptr: no group
+  std::vector<Crossing*> to_come_;    // by start
+  std::vector<Crossing*> crossing_;   // by slot
   std::uint64_t begun_ = 0;
   std::deque<Crossing> all_;
   std::vector<Crossing*> free_;

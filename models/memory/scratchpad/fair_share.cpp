@@ -31,7 +31,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   if (slot == flows_.size()) flows_.emplace_back();
 
   Flow& flow = flows_[slot];
-  Group& group = groups_[group_of(port)];
+  ShareGroup& group = groups_[group_of(port)];
   const std::uint64_t cycles = alone_cycles(bytes, pace);
   flow.active = true;
   flow.port = port;
@@ -51,7 +51,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
 
 void FairShare::close(std::uint64_t now, std::size_t slot) {
   Flow& flow = flows_[slot];
-  Group& group = groups_[group_of(flow.port)];
+  ShareGroup& group = groups_[group_of(flow.port)];
   flow.active = false;
   ask(group, flow, 0);
   *std::find(group.flows.begin(), group.flows.end(), slot) = group.flows.back();
@@ -64,24 +64,24 @@ void FairShare::close(std::uint64_t now, std::size_t slot) {
   if (group.contended) reallocate(group, now);
 }
 
-void FairShare::ask(Group& group, Flow& flow, double cap) {
+void FairShare::ask(ShareGroup& group, Flow& flow, double cap) {
   ports_[flow.port].demand += cap - flow.cap;
   group.demand += cap - flow.cap;
   flow.cap = cap;
 }
 
-bool FairShare::at_cap(const Group& group, std::uint32_t port) const {
+bool FairShare::at_cap(const ShareGroup& group, std::uint32_t port) const {
   return group.demand <= with_slack(group.rate) && ports_[port].demand <= with_slack(port_rate_);
 }
 
-bool FairShare::everyone_at_cap(const Group& group) const {
+bool FairShare::everyone_at_cap(const ShareGroup& group) const {
   for (std::size_t p = group.first; p < group.end; ++p) {
     if (ports_[p].demand > with_slack(port_rate_)) return false;
   }
   return group.demand <= with_slack(group.rate);
 }
 
-void FairShare::reallocate(Group& group, std::uint64_t now) {
+void FairShare::reallocate(ShareGroup& group, std::uint64_t now) {
   for (const std::size_t slot : group.flows) {
     Flow& f = flows_[slot];
     f.remaining = std::max(0.0, f.remaining - f.rate * static_cast<double>(now - f.since));
@@ -107,7 +107,7 @@ void FairShare::reallocate(Group& group, std::uint64_t now) {
 
 // Progressive filling (max-min fairness): all rates rise together until a cap, a port or the banks limit them. Limited
 // rates are frozen; the others rise further.
-void FairShare::progressive_fill(Group& group) {
+void FairShare::progressive_fill(ShareGroup& group) {
   for (std::size_t p = group.first; p < group.end; ++p) ports_[p] = {ports_[p].demand, port_rate_, 0};
   for (const std::size_t slot : group.flows) {
     flows_[slot].rate = -1;  // not frozen

@@ -50,29 +50,29 @@ class FairShare : public Arbiter {
     std::uint64_t pace_end = 0;  // end without contention
     std::uint64_t finish = 0;
   };
-  struct Port {
+  struct SharePort {
     double demand = 0;        // sum of the caps of its flows
     double left = 0;          // rate still to be distributed
     std::uint32_t users = 0;  // flows still to be served
   };
   // Ports that share bandwidth: all of them, or each port alone if the banks suffice for all ports.
-  struct Group {
+  struct ShareGroup {
     double rate = 0;  // bytes per cycle of all its ports together
     std::size_t first = 0, end = 0;
     double demand = 0;  // sum of the caps of its flows
     bool contended = false;
     std::vector<std::size_t> flows{};  // active slots
   };
-  void reallocate(Group& group, std::uint64_t now);
-  void ask(Group& group, Flow& flow, double cap);
-  void progressive_fill(Group& group);
-  bool everyone_at_cap(const Group& group) const;
-  bool at_cap(const Group& group, std::uint32_t port) const;  // the port's and the group's demand fit
+  void reallocate(ShareGroup& group, std::uint64_t now);
+  void ask(ShareGroup& group, Flow& flow, double cap);
+  void progressive_fill(ShareGroup& group);
+  bool everyone_at_cap(const ShareGroup& group) const;
+  bool at_cap(const ShareGroup& group, std::uint32_t port) const;  // the port's and the group's demand fit
 
   double port_rate_;
   double best_rate_;  // maximum of one flow
-  std::vector<Port> ports_;
-  std::vector<Group> groups_;
+  std::vector<SharePort> ports_;
+  std::vector<ShareGroup> groups_;
   std::vector<Flow> flows_;
 };
 

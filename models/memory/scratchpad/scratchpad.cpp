@@ -15,12 +15,13 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
-    add_kind<Memory>({"l1",
-                      "scratchpad",
-                      "shares the bandwidth of ports and banks fairly, without conflicts",
-                      {"attnvp.l1"},
-                      [](const ModuleContext& site) { return std::make_unique<Scratchpad>(site.name, site); }});
+const bool kRegistered = add_kind<Memory>({"l1",
+                                           "scratchpad",
+                                           "shares the bandwidth of ports and banks fairly, without conflicts",
+                                           {"attnvp.l1"},
+                                           [](const ModuleContext& module_context) {
+                                             return std::make_unique<Scratchpad>(module_context.name, module_context);
+                                           }});
 
 std::unique_ptr<Arbiter> fair_share(const ScratchpadConfig& l1) {
   return std::make_unique<FairShare>(l1.ports, l1.port_bytes_per_cycle,
@@ -28,24 +29,25 @@ std::unique_ptr<Arbiter> fair_share(const ScratchpadConfig& l1) {
 }
 }  // namespace
 
-Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& site)
-    : Scratchpad(name, site, fair_share(site.machine.l1)) {}
+Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& module_context)
+    : Scratchpad(name, module_context, fair_share(module_context.machine.l1)) {}
 
-Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& site, std::unique_ptr<Arbiter> arbiter)
-    : Memory(name, site.context),
-      config_(site.machine.l1),
-      base_(site.base),
+Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& module_context,
+                       std::unique_ptr<Arbiter> arbiter)
+    : Memory(name, module_context.context),
+      config_(module_context.machine.l1),
+      base_(module_context.base),
       contents_(Scratchpad::name(), base_, config_.size_bytes, ctx_.full_data),
-      engines_(site.engines),
+      engines_(module_context.engines),
       port_bytes_(config_.ports),
       crossings_(*this, ctx_, config_.ports, std::move(arbiter)),
-      lanes_(2 * std::size_t{site.initiators}) {
+      lanes_(2 * std::size_t{module_context.initiators}) {
   control_.register_b_transport(this, &Scratchpad::control_transport);
-  for (std::uint32_t i = 0; i < site.engines; ++i) {
+  for (std::uint32_t i = 0; i < module_context.engines; ++i) {
     streams_.push_back(
         std::make_unique<StreamTargetSocket>(("in" + std::to_string(i)).c_str(), static_cast<StreamTarget&>(*this), i));
   }
-  for (std::uint32_t i = 0; i < site.initiators; ++i) {
+  for (std::uint32_t i = 0; i < module_context.initiators; ++i) {
     const std::string label = "in" + std::to_string(engines_ + i);
     sockets_.push_back(std::make_unique<TargetSocket>(label.c_str(), ctx_.event_queue, static_cast<Target&>(*this), i));
   }
@@ -56,6 +58,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& site, 
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
     const std::string label = "port" + std::to_string(i) + ".bytes_per_cycle";
     rates_.push_back(std::make_unique<Signal>(*this, label, Signal::Real{"B/cycle"}));
+    shown_rates_.push_back(0);
   }
 }
 
@@ -79,7 +82,7 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
   }
   std::uint64_t less = bytes < before ? before - bytes : 0;
   for (std::size_t i = allocations_.size(); less > 0 && i-- > 0;) {
-    Allocation& a = allocations_[i];
+    TaggedAllocation& a = allocations_[i];
     if (tag != 0 && tag != a.tag) continue;
     const std::uint64_t n = std::min(less, a.bytes);
     less -= n;
@@ -93,9 +96,14 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
 void Scratchpad::shares_changed(std::uint64_t cycle) {
   const std::uint64_t time_fs = cycle * ctx_.clock.period_fs();
   active_.set_at(time_fs, crossings_.begun());
+  const bool is_latest = cycle >= rates_shown_at_;
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
-    rates_[i]->set_real_at(time_fs, std::round(crossings_.arbiter().port_rate(i) * 1024) / 1024);
+    const double rate = std::round(crossings_.arbiter().port_rate(i) * 1024) / 1024;
+    if (is_latest && rate == shown_rates_[i]) continue;
+    rates_[i]->set_real_at(time_fs, rate);
+    if (is_latest) shown_rates_[i] = rate;
   }
+  rates_shown_at_ = std::max(rates_shown_at_, cycle);
 }
 
 // Future crossings may be opened after their start.

@@ -17,10 +17,10 @@ namespace attnvp {
 
 class Activity;
 
-class Scratchpad : public Memory, protected Crossings::Owner, private Target, private StreamTarget {
+class Scratchpad : public Memory, protected Crossings::CrossingOwner, private Target, private StreamTarget {
  public:
-  Scratchpad(sc_core::sc_module_name name, const ModuleContext& site);  // with FairShare
-  Scratchpad(sc_core::sc_module_name name, const ModuleContext& site, std::unique_ptr<Arbiter> arbiter);
+  Scratchpad(sc_core::sc_module_name name, const ModuleContext& module_context);  // with FairShare
+  Scratchpad(sc_core::sc_module_name name, const ModuleContext& module_context, std::unique_ptr<Arbiter> arbiter);
 
   bool is_approximately_timed() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *sockets_.at(initiator); }
@@ -74,11 +74,14 @@ class Scratchpad : public Memory, protected Crossings::Owner, private Target, pr
   std::vector<std::unique_ptr<Signal>> regions_;  // by tag of firmware (Context::l1_tags)
   Signal active_{*this, "active_streams", 8};
   std::vector<std::unique_ptr<Signal>> rates_;  // bytes per cycle, one per port
-  struct Allocation {
+  std::vector<double> shown_rates_;             // last values of rates_
+  std::uint64_t rates_shown_at_ = 0;            // cycle of the last of them
+  struct TaggedAllocation {
     std::uint64_t tag;
     std::uint64_t bytes;
   };
-  std::vector<Allocation> allocations_;  // allocations of firmware, oldest first; kept only while a waveform is written
+  std::vector<TaggedAllocation>
+      allocations_;  // allocations of firmware, oldest first; kept only while a waveform is written
 };
 
 }  // namespace attnvp

@@ -58,7 +58,7 @@ class L1Contents {
  private:
   std::uint64_t base_, size_bytes_;
   PagedMemory memory_;
-  host_memory::Share host_;
+  host_memory::MemoryShare host_;
 };
 
 }  // namespace attnvp

@@ -28,13 +28,13 @@ void give_back(std::uint64_t bytes);
 std::string refusal(const std::string& part, std::uint64_t bytes);
 
 // Bytes of one part: grows on demand and is returned by the destructor.
-class Share {
+class MemoryShare {
  public:
-  explicit Share(std::string part) : part_(std::move(part)) {}
-  Share(std::string part, std::uint64_t bytes) : part_(std::move(part)) { require(bytes); }
-  ~Share() { give_back(bytes_); }
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
+  explicit MemoryShare(std::string part) : part_(std::move(part)) {}
+  MemoryShare(std::string part, std::uint64_t bytes) : part_(std::move(part)) { require(bytes); }
+  ~MemoryShare() { give_back(bytes_); }
+  MemoryShare(const MemoryShare&) = delete;
+  MemoryShare& operator=(const MemoryShare&) = delete;
 
   // Raises the total to at least `bytes`; false if that exceeds the limit.
   bool raise_to(std::uint64_t bytes) {

@@ -5,10 +5,10 @@
 namespace attnvp {
 
 void CommandTrace::took(std::uint64_t event, std::uint32_t tokens, Id taker, std::uint64_t now) {
-  std::deque<Given>& queue = tokens_[event];
+  std::deque<GivenTokens>& queue = tokens_[event];
   Id last = kNone;
   while (tokens > 0 && !queue.empty()) {
-    Given& given = queue.front();
+    GivenTokens& given = queue.front();
     const std::uint32_t n = std::min(tokens, given.tokens);
     tokens -= n;
     given.tokens -= n;

@@ -20,7 +20,7 @@ class CommandTrace {
   using Id = std::uint64_t;
   static constexpr Id kNone = 0;  // the control processor, or not traced
 
-  struct Entry {  // times in cycles of the platform clock; kNever: not reached
+  struct TracedCommand {  // times in cycles of the platform clock; kNever: not reached
     std::string track;
     hal::Descriptor descriptor{};
     std::uint64_t fetched = 0;     // taken from the queue; waits for its events
@@ -42,7 +42,7 @@ class CommandTrace {
     entries_.push_back({track, descriptor, now});
     return entries_.size();
   }
-  Entry& of(Id id) { return entries_[id - 1]; }
+  TracedCommand& of(Id id) { return entries_[id - 1]; }
 
   // Tokens are taken in the order in which they were given.
   void signalled(std::uint64_t event, std::uint32_t tokens, Id giver, std::uint64_t now) {
@@ -52,18 +52,18 @@ class CommandTrace {
 
   Activity* activity = nullptr;  // receives intervals of counted work; nullptr: not recorded
 
-  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<TracedCommand>& entries() const { return entries_; }
   const std::vector<Arrow>& arrows() const { return arrows_; }
 
  private:
-  struct Given {
+  struct GivenTokens {
     Id giver;
     std::uint32_t tokens;
     std::uint64_t cycle;
   };
-  std::vector<Entry> entries_;
+  std::vector<TracedCommand> entries_;
   std::vector<Arrow> arrows_;
-  std::map<std::uint64_t, std::deque<Given>> tokens_;  // by event, not yet taken
+  std::map<std::uint64_t, std::deque<GivenTokens>> tokens_;  // by event, not yet taken
 };
 
 // Intervals of counted work, for power over time. A counter changes in one step, when its module knows the amount;

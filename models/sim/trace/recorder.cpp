@@ -6,7 +6,7 @@
 namespace attnvp {
 
 Recorder::Recorder(sc_core::sc_object& root, const Clock& clock,
-                   const std::function<bool(const std::string& module)>& wanted, Window window)
+                   const std::function<bool(const std::string& module)>& wanted, TraceWindow window)
     : clock_(clock), window_(window) {
   for_each_module(root, [&](Module& module) {
     if (module.signals().empty() || !wanted(module.name())) return;
@@ -42,13 +42,13 @@ std::uint32_t Recorder::add_late(const std::string& scope, const std::string& na
 
 void Recorder::start() {
   origin_ = clock_.now_fs();
-  time_ = 0;
+  time_ = caught_up_ = 0;
   running_ = true;
   begun_ = false;
   told_.clear();
   for (const TracedSignal& s : signals_) told_.push_back(s.signal->value());
   next_ = told_;
-  changed_.assign(signals_.size(), false);
+  changed_.assign(signals_.size(), 0);
   changes_.clear();
   future_.clear();
   next_sample_ = 0;
@@ -57,8 +57,8 @@ void Recorder::start() {
 
 void Recorder::note(std::uint32_t id, std::uint64_t value) {
   next_[id] = value;
-  if (changed_[id]) return;
-  changed_[id] = true;
+  if (changed_[id] != 0) return;
+  changed_[id] = 1;
   changes_.push_back(id);
 }
 
@@ -79,13 +79,14 @@ void Recorder::change(std::uint32_t id, std::uint64_t value) {
 // Emits all settled changes. False: earlier changes than `time` may follow.
 bool Recorder::catch_up(std::uint64_t time) {
   if (time == time_) return true;
+  caught_up_ = time;
   const std::uint64_t until = settled(time);
   if (until > time_) advance(until);
   return until == time;
 }
 
 void Recorder::change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) {
-  catch_up(now());
+  if (const std::uint64_t t = now(); t != caught_up_) catch_up(t);  // it is costly, and once at a time is enough
   if (running_) keep(time_fs - origin_, id, value);
 }
 
@@ -132,7 +133,7 @@ void Recorder::emit() {
   if (time_ > window_.to) return;
   if (!begun_ && time_ > window_.from) begin();
   for (const std::uint32_t id : changes_) {
-    changed_[id] = false;
+    changed_[id] = 0;
     tell(id, next_[id]);
   }
   changes_.clear();

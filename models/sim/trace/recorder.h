@@ -30,12 +30,12 @@ class TraceListener {
 
 class Recorder : public TraceSink {
  public:
-  struct Window {
+  struct TraceWindow {
     std::uint64_t from = 0, to = UINT64_MAX;
   };
   // Records the signals of modules below `root` whose path `wanted` accepts, in the time of `clock`.
   Recorder(sc_core::sc_object& root, const Clock& clock, const std::function<bool(const std::string& module)>& wanted,
-           Window window);
+           TraceWindow window);
   ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -68,13 +68,13 @@ class Recorder : public TraceSink {
   void detach();
 
   class LateOwner : public CounterOwner {};
-  struct Change {
+  struct SignalChange {
     std::uint64_t time;
     std::uint32_t id;
     std::uint64_t value;
   };
   const Clock& clock_;
-  Window window_;
+  TraceWindow window_;
   std::vector<TracedSignal> signals_;
   std::vector<Signal*> attached_;
   std::vector<const Module*> modules_;  // modules of the signals
@@ -84,11 +84,12 @@ class Recorder : public TraceSink {
 
   bool running_ = false, begun_ = false;
   std::uint64_t origin_ = 0;
-  std::uint64_t time_ = 0;  // time of the changes being collected
+  std::uint64_t time_ = 0;       // time of the changes being collected
+  std::uint64_t caught_up_ = 0;  // time of the last call of catch_up
   std::vector<std::uint64_t> told_, next_;
-  std::vector<bool> changed_;
+  std::vector<std::uint8_t> changed_;
   std::vector<std::uint32_t> changes_;  // ids, in the order of their first change
-  std::vector<Change> future_;          // latest time first; among equal times the one recorded first is last
+  std::vector<SignalChange> future_;    // latest time first; among equal times the one recorded first is last
   std::uint64_t period_ = UINT64_MAX, next_sample_ = 0;
   std::function<void()> sample_;
 };

@@ -21,7 +21,7 @@ class TraceSink {
 
 class Signal {
  public:
-  enum class Kind : std::uint8_t { kBits, kEnum, kReal };
+  enum class SignalKind : std::uint8_t { kBits, kEnum, kReal };
   static constexpr std::uint64_t kNone = UINT64_MAX;  // no value: shown as high impedance
 
   Signal(CounterOwner& owner, std::string name, unsigned bits);
@@ -59,7 +59,7 @@ class Signal {
   bool on() const { return sink_ != nullptr; }  // for values that are expensive to compute
   std::uint64_t value() const { return value_; }
   const std::string& name() const { return name_; }
-  Kind kind() const { return kind_; }
+  SignalKind kind() const { return kind_; }
   unsigned bits() const { return bits_; }
   const char* const* names() const { return names_; }
   const char* unit() const { return unit_; }
@@ -77,14 +77,15 @@ class Signal {
   }
 
  private:
-  Signal(CounterOwner& owner, std::string name, Kind kind, unsigned bits, const char* const* names, const char* unit);
+  Signal(CounterOwner& owner, std::string name, SignalKind kind, unsigned bits, const char* const* names,
+         const char* unit);
 
   // The members that set() uses come first.
   std::uint64_t value_ = 0;
   TraceSink* sink_ = nullptr;
   std::uint32_t id_ = 0;
   bool sparse_ = false;
-  Kind kind_;
+  SignalKind kind_;
   unsigned bits_;
   const char* const* names_;
   const char* unit_;

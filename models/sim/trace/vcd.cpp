@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <map>
+#include <string_view>
 #include <utility>
 
 namespace attnvp {
@@ -44,18 +44,35 @@ unsigned bits_for(std::size_t codes) {
   return bits;
 }
 
-// Binary number without leading zeros, as in VCD.
-void append_binary(std::string& out, std::uint64_t value) {
-  char digits[64];
-  char* first = std::end(digits);
-  do {
-    *--first = static_cast<char>('0' + (value & 1));
-    value >>= 1;
-  } while (value != 0);
-  out += 'b';
-  out.append(first, std::end(digits));
-  out += ' ';
-}
+// Text of one change. Its buffer holds the longest value: 64 digits, or a real number.
+class ChangeText {
+ public:
+  // Binary number without leading zeros, as in VCD.
+  void add_binary(std::uint64_t value) {
+    *end_++ = 'b';
+    int bit = value == 0 ? 0 : 63 - __builtin_clzll(value);
+    for (; bit >= 0; --bit) *end_++ = static_cast<char>('0' + (value >> bit & 1));
+    *end_++ = ' ';
+  }
+  void add_real(double value) {
+    *end_++ = 'r';
+    end_ = std::to_chars(end_, std::end(text_), value).ptr;
+    *end_++ = ' ';
+  }
+  void add_time(std::uint64_t time) {
+    *end_++ = '#';
+    end_ = std::to_chars(end_, std::end(text_), time).ptr;
+  }
+  void add(std::string_view text) { end_ = std::copy(text.begin(), text.end(), end_); }
+  void end_line(std::string& out) {
+    *end_++ = '\n';
+    out.append(text_, end_);
+  }
+
+ private:
+  char text_[96];
+  char* end_ = text_;
+};
 
 }  // namespace
 
@@ -89,17 +106,18 @@ VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals
     for (std::uint64_t v = 0; signal.names() != nullptr && signal.names()[v] != nullptr; ++v) {
       enum_codes_.back().push_back(codes.code(signal, v));
     }
+    forms_.push_back({signal.kind() == Signal::SignalKind::kReal, bits(static_cast<std::uint32_t>(id)) == 1});
   }
   used_.assign(signals_.size(), false);
 }
 
 unsigned VcdWriter::bits(std::uint32_t id) const {
   const Signal& signal = *signals_[id].signal;
-  return signal.kind() == Signal::Kind::kEnum ? codes_.bits() : signal.bits();
+  return signal.kind() == Signal::SignalKind::kEnum ? codes_.bits() : signal.bits();
 }
 
 std::string VcdWriter::range(std::uint32_t id) const {
-  const bool vector = signals_[id].signal->kind() != Signal::Kind::kReal && bits(id) > 1;
+  const bool vector = signals_[id].signal->kind() != Signal::SignalKind::kReal && bits(id) > 1;
   return vector ? fmt::format("[{}:0]", bits(id) - 1) : "";
 }
 
@@ -130,32 +148,28 @@ void VcdWriter::change(std::uint64_t time, std::uint32_t id, std::uint64_t value
 void VcdWriter::write_time(std::uint64_t time) {
   if (time == time_) return;
   time_ = time;
-  char digits[24] = {'#'};
-  char* end = std::to_chars(digits + 1, std::end(digits), time).ptr;
-  *end++ = '\n';
-  body_.append(digits, end);
+  ChangeText line;
+  line.add_time(time);
+  line.end_line(body_);
 }
 
 void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t value) const {
-  const Signal& signal = *signals_[id].signal;
-  if (signal.kind() == Signal::Kind::kReal) {
-    char digits[32] = {'r'};
-    out.append(digits, std::to_chars(digits + 1, std::end(digits), Signal::real_of(value)).ptr);
-    out += ' ';
-    out += ids_[id];
-    out += '\n';
-    return;
-  }
-  if (signal.kind() == Signal::Kind::kEnum) value = enum_codes_[id][value];
-  if (value == Signal::kNone) {
-    out += bits(id) == 1 ? "z" : "bz ";
-  } else if (bits(id) == 1) {
-    out += value != 0 ? '1' : '0';
+  const SignalForm& form = forms_[id];
+  ChangeText line;
+  if (form.is_real) {
+    line.add_real(Signal::real_of(value));
   } else {
-    append_binary(out, value);
+    if (!enum_codes_[id].empty()) value = enum_codes_[id][value];
+    if (value == Signal::kNone) {
+      line.add(form.is_bit ? "z" : "bz ");
+    } else if (form.is_bit) {
+      line.add(value != 0 ? "1" : "0");
+    } else {
+      line.add_binary(value);
+    }
   }
-  out += ids_[id];
-  out += '\n';
+  line.add(ids_[id]);
+  line.end_line(out);
 }
 
 std::string VcdWriter::text() const {
@@ -174,7 +188,7 @@ std::string VcdWriter::text() const {
   const auto declare = [&](const auto& self, const VcdScope& scope) -> void {
     out += fmt::format("$scope module {} $end\n", scope.name);
     for (const std::uint32_t id : scope.signals) {
-      const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
+      const bool real = signals_[id].signal->kind() == Signal::SignalKind::kReal;
       out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], declared_name(id));
     }
     for (const std::size_t i : scope.annotations) {
@@ -219,41 +233,68 @@ std::string VcdWriter::noted(const std::string& scope, const std::string& name) 
 }
 
 void VcdWriter::write_note(std::string& out, const Annotation& annotation, std::uint64_t value) const {
+  ChangeText line;
   if (value == Signal::kNone) {
-    out += "bz ";
+    line.add("bz ");
   } else {
-    append_binary(out, value);
+    line.add_binary(value);
   }
-  out += annotation.id + "\n";
+  line.add(annotation.id);
+  line.end_line(out);
 }
 
-// The blocks of the body, each with a time and its changes, merged with the notes.
+// The blocks of the body, each with a time and its changes, merged with the notes. At one time the body's changes come
+// first, then those of annotations, then those of late signals.
 std::string VcdWriter::body_with_notes() const {
-  std::map<std::uint64_t, std::string> changes;
+  struct LateChange {
+    std::uint64_t time, value;
+    const Annotation* annotation;  // nullptr: the signal
+    std::uint32_t signal;
+  };
+  std::vector<LateChange> late;
   for (const Annotation& a : annotations_) {
     for (const Note& note : a.notes) {
-      if (note.time > begin_ && note.time <= time_) write_note(changes[note.time], a, note.value);
+      if (note.time > begin_ && note.time <= time_) late.push_back({note.time, note.value, &a, 0});
     }
   }
   for (const Filled& filled : filled_) {
     for (const Note& note : filled.notes) {
-      if (note.time > begin_ && note.time <= time_) write_value(changes[note.time], filled.signal, note.value);
+      if (note.time > begin_ && note.time <= time_) late.push_back({note.time, note.value, nullptr, filled.signal});
     }
   }
+  std::stable_sort(late.begin(), late.end(), [](const LateChange& a, const LateChange& b) { return a.time < b.time; });
+
   std::string out;
-  auto next = changes.begin();
+  out.reserve(body_.size() + late.size() * 32);
+  auto next = late.cbegin();
+  const auto write_one = [&] {
+    if (next->annotation != nullptr) {
+      write_note(out, *next->annotation, next->value);
+    } else {
+      write_value(out, next->signal, next->value);
+    }
+    ++next;
+  };
+  const auto write_before = [&](std::uint64_t end) {  // blocks of times that the body lacks
+    while (next != late.cend() && next->time < end) {
+      const std::uint64_t time = next->time;
+      ChangeText line;
+      line.add_time(time);
+      line.end_line(out);
+      while (next != late.cend() && next->time == time) write_one();
+    }
+  };
   for (std::size_t at = 0; at < body_.size();) {
     const std::size_t mark = body_.find("\n#", at);
     const std::size_t end = mark == std::string::npos ? body_.size() : mark + 1;
     std::uint64_t time = begin_;  // changes before the first time
     if (body_[at] == '#') std::from_chars(body_.data() + at + 1, body_.data() + end, time);
-    for (; next != changes.end() && next->first < time; ++next)
-      out += fmt::format("#{}\n{}", next->first, next->second);
+    write_before(time);
     out.append(body_, at, end - at);
-    if (next != changes.end() && next->first == time) out += (next++)->second;
+    while (next != late.cend() && next->time == time) write_one();
     at = end;
   }
-  for (; next != changes.end(); ++next) out += fmt::format("#{}\n{}", next->first, next->second);
+  write_before(UINT64_MAX);
   return out;
 }
 

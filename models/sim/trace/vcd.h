@@ -52,7 +52,7 @@ class VcdWriter : public TraceListener {
   std::uint64_t last_time() const { return time_; }
   // True if the file has the signal: sparse signals that never changed are omitted.
   bool shows(std::uint32_t id) const { return !signals_[id].signal->is_sparse() || used_[id]; }
-  Signal::Kind kind(std::uint32_t id) const { return signals_[id].signal->kind(); }
+  Signal::SignalKind kind(std::uint32_t id) const { return signals_[id].signal->kind(); }
   // GTKWave's name: "attnvp.cluster0.core0.mac.head[15:0]".
   std::string reference(std::uint32_t id) const;
 
@@ -79,6 +79,10 @@ class VcdWriter : public TraceListener {
   const EnumCodes& codes_;
   std::vector<Annotation> annotations_;
   std::vector<Filled> filled_;
+  struct SignalForm {
+    bool is_real, is_bit;
+  };
+  std::vector<SignalForm> forms_;                       // by signal
   std::vector<std::vector<std::uint64_t>> enum_codes_;  // by signal and value
   std::vector<std::string> ids_;
   std::vector<bool> used_;

@@ -14,7 +14,7 @@ namespace attnvp::expression {
 
 namespace {
 
-using O = Operation;
+using O = OperatorCode;
 
 double divided(double a, double b, Numbers numbers) {
   if (numbers == Numbers::kReal) return a / b;
@@ -126,7 +126,7 @@ Expression Expression::parse(std::string_view text, const Symbols& symbols, cons
 
 Expression Expression::condition(std::string_view text, const Symbols& symbols, const config::Origin& origin) {
   Expression e = parse(text, symbols, origin);
-  if (e.type().kind != Kind::kCondition) {
+  if (e.type().kind != QuantityKind::kCondition) {
     refuse(text, origin, fmt::format("found {}, allowed is a condition such as l1.size <= 8 MiB", kind_text(e.type())));
   }
   return e;
@@ -135,7 +135,7 @@ Expression Expression::condition(std::string_view text, const Symbols& symbols, 
 Expression Expression::number(std::string_view text, const Symbols& symbols, const config::Origin& origin,
                               Numbers numbers) {
   Expression e = parse(text, symbols, origin, numbers);
-  if (e.type().kind != Kind::kNumber) {
+  if (e.type().kind != QuantityKind::kNumber) {
     refuse(text, origin, fmt::format("found {}, allowed is a number", kind_text(e.type())));
   }
   return e;
@@ -153,25 +153,25 @@ std::int64_t whole_number(std::string_view text, const std::map<std::string, std
       e.value([&](const std::string& name) { return static_cast<double>(variables.at(name)); }));
 }
 
-Dimension dimension_of(config::Unit unit) {
+Dimension dimension_of(config::KeyUnit unit) {
   switch (unit) {
-    case config::Unit::kCount:
-    case config::Unit::kCycles:
+    case config::KeyUnit::kCount:
+    case config::KeyUnit::kCycles:
       return {};
-    case config::Unit::kBytes:
-    case config::Unit::kBytesPerCycle:  // cycles are a plain number
+    case config::KeyUnit::kBytes:
+    case config::KeyUnit::kBytesPerCycle:  // cycles are a plain number
       return {1, 0, 0};
-    case config::Unit::kFrequency:
+    case config::KeyUnit::kFrequency:
       return {0, -1, 0};
-    case config::Unit::kBandwidth:
+    case config::KeyUnit::kBandwidth:
       return {1, -1, 0};
-    case config::Unit::kTime:
+    case config::KeyUnit::kTime:
       return {0, 1, 0};
-    case config::Unit::kEnergy:
+    case config::KeyUnit::kEnergy:
       return {0, 0, 1};
-    case config::Unit::kVoltage:  // a plain number in expressions
+    case config::KeyUnit::kVoltage:  // a plain number in expressions
       return {};
-    case config::Unit::kPower:  // its base unit is the watt: see parser.cpp
+    case config::KeyUnit::kPower:  // its base unit is the watt: see parser.cpp
       return {0, -1, 1};
   }
   return {};

@@ -31,15 +31,15 @@ struct Dimension {  // exponents; all 0: a plain number
   }
   bool operator!=(const Dimension& o) const { return !(*this == o); }
 };
-Dimension dimension_of(config::Unit unit);
+Dimension dimension_of(config::KeyUnit unit);
 std::string to_string(const Dimension& dimension);  // "a plain number", "bytes", "bytes/s"
 // Value with a suitable prefix: "5.24 MB", "211 us", "12.0 mJ", "792,163".
 std::string shown(double value, const Dimension& dimension);
 
-enum class Kind : std::uint8_t { kNumber, kText, kCondition };
+enum class QuantityKind : std::uint8_t { kNumber, kText, kCondition };
 
 struct Symbol {
-  Kind kind = Kind::kNumber;
+  QuantityKind kind = QuantityKind::kNumber;
   Dimension dimension;  // of a number
 };
 using Symbols = std::map<std::string, Symbol>;
@@ -58,7 +58,7 @@ enum class Numbers : std::uint8_t {
 };
 
 // clang-format off
-enum class Operation : std::uint8_t {
+enum class OperatorCode : std::uint8_t {
   kNumber, kText, kName, // push a value
   kNegative, kNot, kFloor, kCeil, kRound, // unary
   kOr, kAnd, kEqual, kUnequal, kLess, kLessEqual, kGreater, kGreaterEqual, // binary
@@ -67,7 +67,7 @@ enum class Operation : std::uint8_t {
 // clang-format on
 
 struct Instruction {
-  Operation operation = Operation::kNumber;
+  OperatorCode operation = OperatorCode::kNumber;
   std::uint32_t text = 0;  // kText and kName: index in Program::texts
   double number = 0;       // kNumber
 };

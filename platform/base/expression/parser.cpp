@@ -11,7 +11,7 @@ namespace attnvp::expression {
 
 namespace {
 
-using O = Operation;
+using O = OperatorCode;
 
 struct Operator {
   const char* text;
@@ -40,12 +40,12 @@ Dimension product(const Dimension& a, const Dimension& b, int sign) {
 }
 
 // Units of numbers, longest names first: "GB/s" before "GB".
-const std::vector<std::pair<std::string, config::Unit>>& units() {
+const std::vector<std::pair<std::string, config::KeyUnit>>& units() {
   static const auto all = [] {
-    using config::Unit;
-    std::vector<std::pair<std::string, Unit>> list;
-    for (const Unit unit :
-         {Unit::kBytes, Unit::kBytesPerCycle, Unit::kFrequency, Unit::kBandwidth, Unit::kTime, Unit::kEnergy}) {
+    using config::KeyUnit;
+    std::vector<std::pair<std::string, KeyUnit>> list;
+    for (const KeyUnit unit : {KeyUnit::kBytes, KeyUnit::kBytesPerCycle, KeyUnit::kFrequency, KeyUnit::kBandwidth,
+                               KeyUnit::kTime, KeyUnit::kEnergy}) {
       const std::string names = config::allowed_units(unit);
       for (std::size_t start = 0; start < names.size();) {
         const std::size_t comma = std::min(names.find(", ", start), names.size());
@@ -87,7 +87,7 @@ class Parser {
   }
 
  private:
-  struct Waiting {
+  struct PendingOperator {
     Operator with;
     bool opens = false;  // parenthesis, of a function or, without operator, of a group
     std::uint32_t commas = 0;
@@ -111,7 +111,7 @@ class Parser {
     return true;
   }
 
-  void wait(const Waiting& waiting) {
+  void wait(const PendingOperator& waiting) {
     if (waiting_.size() >= kDeepest) fail("is nested too deeply");
     waiting_.push_back(waiting);
   }
@@ -127,9 +127,11 @@ class Parser {
     return static_cast<std::uint32_t>(program_.texts.size() - 1);
   }
 
-  void require(const Symbol& type, Kind kind, const char* who) const {
+  void require(const Symbol& type, QuantityKind kind, const char* who) const {
     if (type.kind == kind) return;
-    const char* wanted = kind == Kind::kNumber ? "a number" : kind == Kind::kText ? "a text" : "a condition";
+    const char* wanted = kind == QuantityKind::kNumber ? "a number"
+                         : kind == QuantityKind::kText ? "a text"
+                                                       : "a condition";
     fail(fmt::format("{} needs {}, found {}", who, wanted, kind_text(type)));
   }
   void require_same(const Symbol& a, const Symbol& b, const char* who) const {
@@ -140,31 +142,31 @@ class Parser {
   // Checks the kinds of the operands; returns the type of the result.
   Symbol typed(const Operator& o, const Symbol& a, const Symbol& b) const {
     if (o.operation == O::kOr || o.operation == O::kAnd) {
-      require(a, Kind::kCondition, o.text);
-      require(b, Kind::kCondition, o.text);
+      require(a, QuantityKind::kCondition, o.text);
+      require(b, QuantityKind::kCondition, o.text);
       return a;
     }
     if (o.precedence == kComparison) {
       require_same(a, b, o.text);
       const bool equality = o.operation == O::kEqual || o.operation == O::kUnequal;
-      if (a.kind == Kind::kCondition || (a.kind == Kind::kText && !equality)) {
-        fail(fmt::format("{} is not for {}", o.text, a.kind == Kind::kText ? "texts" : "conditions"));
+      if (a.kind == QuantityKind::kCondition || (a.kind == QuantityKind::kText && !equality)) {
+        fail(fmt::format("{} is not for {}", o.text, a.kind == QuantityKind::kText ? "texts" : "conditions"));
       }
-      return {Kind::kCondition, {}};
+      return {QuantityKind::kCondition, {}};
     }
-    require(a, Kind::kNumber, o.text);
+    require(a, QuantityKind::kNumber, o.text);
     const bool multiplies = o.operation == O::kMultiply || o.operation == O::kDivide;
     if (!multiplies) {
       require_same(a, b, o.text);
       return a;
     }
-    require(b, Kind::kNumber, o.text);
-    return {Kind::kNumber, product(a.dimension, b.dimension, o.operation == O::kMultiply ? 1 : -1)};
+    require(b, QuantityKind::kNumber, o.text);
+    return {QuantityKind::kNumber, product(a.dimension, b.dimension, o.operation == O::kMultiply ? 1 : -1)};
   }
 
   void apply(const Operator& o) {
     if (o.operation < O::kOr) {
-      require(types_.back(), o.operation == O::kNot ? Kind::kCondition : Kind::kNumber, o.text);
+      require(types_.back(), o.operation == O::kNot ? QuantityKind::kCondition : QuantityKind::kNumber, o.text);
       const Symbol type = types_.back();
       types_.pop_back();
       emit({o.operation}, type);
@@ -204,7 +206,7 @@ class Parser {
   void take_text(char quote) {
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) fail("has a text without its closing quote");
-    emit({O::kText, text_number(std::string(text_.substr(at_ + 1, end - at_ - 1)))}, {Kind::kText, {}});
+    emit({O::kText, text_number(std::string(text_.substr(at_ + 1, end - at_ - 1)))}, {QuantityKind::kText, {}});
     at_ = end + 1;
   }
 
@@ -320,7 +322,7 @@ class Parser {
 
   void close() {
     apply_to_opening(")");
-    const Waiting opening = waiting_.back();
+    const PendingOperator opening = waiting_.back();
     if (takes_two(opening.with) && opening.commas == 0) {
       --at_;
       fail(fmt::format("found {} where ',' is expected", rest()));
@@ -330,7 +332,7 @@ class Parser {
   }
   void next_argument() {
     apply_to_opening(",");
-    Waiting& opening = waiting_.back();
+    PendingOperator& opening = waiting_.back();
     if (!takes_two(opening.with) || opening.commas > 0) {
       --at_;
       fail(fmt::format("found {} where ')' is expected", rest()));
@@ -343,7 +345,7 @@ class Parser {
   const config::Origin& origin_;
   Numbers numbers_;
   std::size_t at_ = 0;
-  std::vector<Waiting> waiting_;
+  std::vector<PendingOperator> waiting_;
   std::vector<Symbol> types_;
   Program program_;
 };
@@ -361,8 +363,8 @@ void refuse(std::string_view text, const config::Origin& origin, const std::stri
 }
 
 std::string kind_text(const Symbol& s) {
-  if (s.kind == Kind::kNumber) return to_string(s.dimension);
-  return s.kind == Kind::kText ? "a text" : "a condition";
+  if (s.kind == QuantityKind::kNumber) return to_string(s.dimension);
+  return s.kind == QuantityKind::kText ? "a text" : "a condition";
 }
 
 }  // namespace attnvp::expression

@@ -145,7 +145,7 @@ void replace_by_tables(const Document& document, const YAML::Node& model, Replac
     }
     if (sized != areas.end()) known.um2[module] = sized->second * stand.count;
     if (priced == energies.end()) continue;
-    const auto put = [&](const std::string& component, const std::string& action, EnergyTable::Action energy,
+    const auto put = [&](const std::string& component, const std::string& action, EnergyTable::EnergyAction energy,
                          double factor) {
       energy.pj *= factor;
       energy.pj_per_kib *= factor;
@@ -153,7 +153,7 @@ void replace_by_tables(const Document& document, const YAML::Node& model, Replac
     };
     for (const auto& [name, energy] : priced->second) {
       if (name == kLeak && !is_ours(stand.is)) {
-        EnergyTable::Action leak = energy;
+        EnergyTable::EnergyAction leak = energy;
         if (leak.cycle_seconds == 0) leak.cycle_seconds = kAccelergyCycleSeconds;
         put(kLeakage, module, leak, stand.count);
       } else {

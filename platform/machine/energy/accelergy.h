@@ -11,7 +11,7 @@ namespace attnvp::energy {
 
 // Values that override the model, by AttnVP component names.
 struct Replaced {
-  std::map<std::string, std::map<std::string, config::EnergyTable::Action>> energies;  // component, action
+  std::map<std::string, std::map<std::string, config::EnergyTable::EnergyAction>> energies;  // component, action
   std::map<std::string, double> um2;  // area of all instances of a component in one owner
 };
 

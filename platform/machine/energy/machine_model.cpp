@@ -22,15 +22,16 @@ constexpr double kL2Banks = 32;         // of one macro each; an access activate
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kPjPerMwSecond = 1e9;
 
-// Register bits of a PE in addition to its sum, of a lane, and of an event counter.
-constexpr double kPeBits = 64, kLaneBits = 128, kEventBits = 8;
-constexpr double kCoreBits = 32;     // register bits of a RISC-V core
-constexpr double kOperandBits = 32;  // passed from PE to PE in every step
+// Register bits of a lane and of an event counter.
+constexpr double kLaneBits = 128, kEventBits = 8;
+constexpr double kOperandCopies = 4;  // of a PE: two operands, each held and handed on
+constexpr double kCoreBits = 32;      // register bits of a RISC-V core
+constexpr double kOperandBits = 32;   // passed from PE to PE in every step
 
-config::EnergyTable::Action action(const Figure& f) { return {f.value, 0, f.low, f.high}; }
+config::EnergyTable::EnergyAction action(const Figure& f) { return {f.value, 0, f.low, f.high}; }
 
 // Converts energy of a table's cycle to a cycle of the machine.
-config::EnergyTable::Action of_machines_cycle(config::EnergyTable::Action energy, double clock_hz) {
+config::EnergyTable::EnergyAction of_machines_cycle(config::EnergyTable::EnergyAction energy, double clock_hz) {
   if (energy.cycle_seconds == 0) return energy;
   const double factor = 1 / (clock_hz * energy.cycle_seconds);
   energy.pj *= factor;
@@ -52,6 +53,7 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
       nm_(std::atof(keys_.tech.c_str())),
       volts_(0) {
   volts_ = keys_.volts > 0 ? keys_.volts : nominal_volts(nm_);
+  replacing_ = technology.actions(nm_, volts_);
   l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
              machine.l1.bank_bytes_per_cycle * kBitsPerByte);
   const bool cached = machine.dram.policy == "cached";
@@ -64,7 +66,7 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
   lay_out();
 }
 
-MachineModel::Memory MachineModel::sram(double bytes, double banks, double width_bits) const {
+MachineModel::MemoryModel MachineModel::sram(double bytes, double banks, double width_bits) const {
   const double macros = std::max(1.0, width_bits / kWidestMacro);  // in a bank
   const SramTable& table = SramTable::cacti();
   constexpr double kLargestTabled = 45;
@@ -74,7 +76,7 @@ MachineModel::Memory MachineModel::sram(double bytes, double banks, double width
   const double energy = energy_scale(from, nominal_volts(from), nm_, volts_);
   const double area = area_scale(from, nm_) * macros;
   const double words = width_bits / macros / kWordBits;
-  Memory m;
+  MemoryModel m;
   m.read_pj = technology_.factor("sram") * (f.read_pj * energy / words);
   m.write_pj = technology_.factor("sram") * (f.write_pj * energy / words);
   m.leakage_mw = technology_.factor("sram_leakage") * (f.leakage_mw_per_bank * banks * area * volts);
@@ -82,8 +84,8 @@ MachineModel::Memory MachineModel::sram(double bytes, double banks, double width
   return m;
 }
 
-MachineModel::Memory MachineModel::registers(double bytes) const {
-  Memory m;
+MachineModel::MemoryModel MachineModel::registers(double bytes) const {
+  MemoryModel m;
   m.read_pj = pj("register_read") * kWordBits;
   m.write_pj = pj("register_write") * kWordBits;
   m.area_mm2 = technology_.mm2("register_write", nm_) * bytes * kBitsPerByte;
@@ -91,8 +93,8 @@ MachineModel::Memory MachineModel::registers(double bytes) const {
   return m;
 }
 
-Part MachineModel::logic(const char* module, double mm2, double register_bits) const {
-  Part part;
+ModelPart MachineModel::logic(const char* module, double mm2, double register_bits) const {
+  ModelPart part;
   part.module = module;
   part.area_mm2 = mm2 + register_bits * technology_.mm2("register_write", nm_);
   part.leakage_mw = technology_.mw_per_mm2("logic_leakage") * part.area_mm2;
@@ -100,45 +102,69 @@ Part MachineModel::logic(const char* module, double mm2, double register_bits) c
   return part;
 }
 
-std::string Part::title() const { return core ? fmt::format("core{}.{}", *core, module) : module; }
+std::string ModelPart::title() const { return core ? fmt::format("core{}.{}", *core, module) : module; }
 
-MachineModel::Memory MachineModel::l0(const CoreConfig& core) const {
+MachineModel::MemoryModel MachineModel::l0(const CoreConfig& core) const {
   const auto bytes = static_cast<double>(core.l0.size_bytes);
   return bytes < kSmallestSram ? registers(bytes) : sram(bytes, 1, kWidestMacro);
 }
 
+// The largest multiplier and adder serves every type once a cycle; further products of a short type have their own.
+MachineModel::MacMultipliers MachineModel::multipliers(const MacConfig& mac) const {
+  struct MultiplierType {
+    double rate, bits;
+    const char *multiply, *add;
+  };
+  MacMultipliers all;
+  double shared = 0, further = 0;
+  for (const MultiplierType& type : {MultiplierType{1.0 * mac.fp16_rate, 16, "fp16_multiply", "fp32_add"},
+                                     {1.0 * mac.bf16_rate, 16, "bf16_multiply", "fp32_add"},
+                                     {1.0 * mac.fp8_rate, 8, "fp8_multiply", "fp32_add"},
+                                     {1.0 * mac.int8_rate, 8, "int8_multiply", "int32_add"}}) {
+    if (type.rate == 0) continue;
+    const double product = technology_.mm2(type.multiply, nm_) + technology_.mm2(type.add, nm_);
+    shared = std::max(shared, product);
+    further += (type.rate - 1) * product;
+    all.operand_bits = std::max(all.operand_bits, type.rate * type.bits);
+  }
+  all.mm2 = shared + further;
+  return all;
+}
+
 void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number) {
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
-  const auto place = [&](Part part) {
+  const auto place = [&](ModelPart part) {
     part.core = number;
     part.in_cluster = part.in_core = true;
     part.count = machine_.clusters * std::uint64_t{number ? 1 : machine_.cores};
     parts_.push_back(part);
   };
   const double pes = double{1} * core.mac.rows * core.mac.columns;
-  const double pe_bits = kPeBits + (core.mac.accumulators == "pe" ? kSumBits : 0) + core.mac.resident_tiles * kWordBits;
+  const MacMultipliers multipliers = this->multipliers(core.mac);
+  const double pe_bits = multipliers.operand_bits * kOperandCopies + (core.mac.accumulators == "pe" ? kSumBits : 0) +
+                         core.mac.resident_tiles * kWordBits;
   const double lane = mm2("fp32_multiply") + mm2("fp32_add") + mm2("int16_add");
-  const Memory l0 = this->l0(core);
-  Part memory;
+  const MemoryModel l0 = this->l0(core);
+  ModelPart memory;
   memory.module = "l0";
   memory.area_mm2 = l0.area_mm2;
   memory.leakage_mw = l0.leakage_mw;
   place(memory);
-  place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits));
+  place(logic("mac", pes * multipliers.mm2, pes * pe_bits));
   place(logic("vec", core.vec.lanes * lane, core.vec.lanes * kLaneBits));
 }
 
 void MachineModel::lay_out() {
   const MachineConfig& m = machine_;
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
-  const auto memory = [](const char* module, const Memory& of) {
-    Part part;
+  const auto memory = [](const char* module, const MemoryModel& of) {
+    ModelPart part;
     part.module = module;
     part.area_mm2 = of.area_mm2;
     part.leakage_mw = of.leakage_mw;
     return part;
   };
-  const auto place = [&](Part part, bool in_cluster) {
+  const auto place = [&](ModelPart part, bool in_cluster) {
     part.in_cluster = in_cluster;
     part.count = in_cluster ? m.clusters : 1;
     parts_.push_back(part);
@@ -155,19 +181,19 @@ void MachineModel::lay_out() {
   }
 
   const Replaced& replaced = technology_.replaced();
+  const auto leakage = replacing_.find(kLeakage);
   const double mw_per_pj = machine_.clock_hz / kPjPerMwSecond;  // per cycle
-  for (Part& part : parts_) {
+  for (ModelPart& part : parts_) {
     const auto um2 = replaced.um2.find(part.module);
     if (um2 != replaced.um2.end()) part.area_mm2 = um2->second * 1e-6;
-    const auto leakage = replaced.energies.find(kLeakage);
-    if (leakage == replaced.energies.end()) continue;
+    if (leakage == replacing_.end()) continue;
     const auto of_module = leakage->second.find(part.module);
     if (of_module == leakage->second.end()) continue;
-    const config::EnergyTable::Action cycle = of_machines_cycle(of_module->second, machine_.clock_hz);
+    const config::EnergyTable::EnergyAction cycle = of_machines_cycle(of_module->second, machine_.clock_hz);
     part.leakage_mw = {cycle.pj * mw_per_pj, cycle.low, cycle.high};
   }
   const double spread = 1 / technology_.factor("utilization").value;
-  for (const Part& part : parts_) {
+  for (const ModelPart& part : parts_) {
     const double together = part.area_mm2 * static_cast<double>(part.count) * spread;
     area_mm2_ += together;
     if (part.in_cluster) cluster_mm2_ += together / m.clusters;
@@ -187,7 +213,7 @@ Figure MachineModel::words_over(double side_mm2) const { return pj("wire") * (kW
 void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const {
   const MachineConfig& m = machine_;
   const CoreConfig core = m.core(number);
-  const Memory l0 = this->l0(core);
+  const MemoryModel l0 = this->l0(core);
   const auto set = [&table](const char* component, const std::string& name, const Figure& f) {
     table.set(component, name, action(f));
   };
@@ -249,7 +275,7 @@ void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const 
   set("attnvp.gating", "wake",
       pj("wake") * (std::max<double>(double{1} * core.mac.rows * core.mac.columns, core.vec.lanes) / kWokenTogether));
 
-  for (const Part& part : parts_) {
+  for (const ModelPart& part : parts_) {
     if (part.core && *part.core != number) continue;
     set(kLeakage, part.module, part.leakage_mw * (cycle_s * kPjPerMwSecond));
     if (part.clock_pj.value > 0) set(kClock, part.module, part.clock_pj);
@@ -260,7 +286,7 @@ void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const 
   set("attnvp.node", "compute", add);
   set("attnvp.node", "exp", pj("exponential"));
   set("attnvp.node", "divide", pj("division"));
-  for (const auto& [component, actions] : technology_.replaced().energies) {
+  for (const auto& [component, actions] : replacing_) {
     for (const auto& [name, energy] : actions) {
       table.set(component, name, stands_for_time(component, name) ? of_machines_cycle(energy, m.clock_hz) : energy);
     }

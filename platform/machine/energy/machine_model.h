@@ -20,7 +20,7 @@ constexpr const char* kClock = "attnvp.clock";
 bool stands_for_time(const std::string& component, const std::string& action);
 
 // All modules of one name, or those of one core of every cluster if cores differ. Values are for one module.
-struct Part {
+struct ModelPart {
   std::string module;  // name in the module tree, "l1"
   std::optional<std::uint32_t> core{};
   std::uint64_t count = 1;
@@ -34,7 +34,7 @@ class MachineModel {
  public:
   MachineModel(const MachineConfig& machine, const Technology& technology);
 
-  const std::vector<Part>& parts() const { return parts_; }
+  const std::vector<ModelPart>& parts() const { return parts_; }
   // Parts and the space between them.
   double area_mm2() const { return area_mm2_; }
   double spare_mm2() const;   // between the parts
@@ -43,17 +43,22 @@ class MachineModel {
   void fill(config::EnergyTable& table, std::uint32_t core = 0) const;
 
  private:
-  struct Memory {
+  struct MemoryModel {
     Figure read_pj, write_pj;  // of a 16-bit word
     Figure leakage_mw;
     double area_mm2 = 0;
   };
   Figure pj(const char* name) const { return technology_.pj(name, nm_, volts_); }
-  Memory sram(double bytes, double banks, double width_bits) const;
-  Memory registers(double bytes) const;
-  Part logic(const char* module, double mm2, double register_bits) const;
+  MemoryModel sram(double bytes, double banks, double width_bits) const;
+  MemoryModel registers(double bytes) const;
+  // Multipliers and adders of a PE, and the operands that it takes in a cycle.
+  struct MacMultipliers {
+    double mm2 = 0, operand_bits = 0;
+  };
+  MacMultipliers multipliers(const MacConfig& mac) const;
+  ModelPart logic(const char* module, double mm2, double register_bits) const;
   void lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number);
-  Memory l0(const CoreConfig& core) const;
+  MemoryModel l0(const CoreConfig& core) const;
   void fill_dram(config::EnergyTable& table) const;
   void lay_out();
   Figure words_over(double mm) const;  // a 16-bit word along a wire
@@ -62,9 +67,10 @@ class MachineModel {
   const Technology& technology_;
   const TechnologyConfig keys_;
   double nm_, volts_;
-  std::vector<Part> parts_;
+  Technology::ActionEnergies replacing_;
+  std::vector<ModelPart> parts_;
   double area_mm2_ = 0, cluster_mm2_ = 0;
-  Memory l1_, l2_;
+  MemoryModel l1_, l2_;
 };
 
 // The table completed by the model; unchanged if it is no model.

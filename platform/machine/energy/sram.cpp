@@ -19,16 +19,27 @@ const std::vector<std::string> kColumns = {"node_nm",  "cell",     "banks",    "
 }  // namespace
 
 SramTable::SramTable(const std::string& path) {
-  const std::vector<config::CsvLine> lines = config::read_csv_table(path);
+  std::vector<config::CsvLine> lines = config::read_csv_table(path);
   if (lines.front().cells != kColumns) {
     config::fail(lines.front().origin, fmt::format("the columns are to be {}", fmt::join(kColumns, ",")));
   }
   for (auto line = std::next(lines.begin()); line != lines.end(); ++line) {
-    const auto number = [&](std::size_t column) { return std::log(config::positive_number(*line, column)); };
-    Logs figures{};
-    for (std::size_t i = 0; i < kFigures; ++i) figures[i] = number(5 + i);
-    table_[line->cells[1]][number(0)][number(3)][number(2)][number(4)] = figures;
+    smallest_node_nm_ = std::min(smallest_node_nm_, config::positive_number(*line, 0));
+    cells_[line->cells[1]].lines.push_back(std::move(*line));
   }
+}
+
+const SramTable::Curves& SramTable::curves_of(CellRows& cell) const {
+  std::call_once(cell.is_read, [&cell] {
+    for (const config::CsvLine& line : cell.lines) {
+      const auto number = [&](std::size_t column) { return std::log(config::positive_number(line, column)); };
+      Logs figures{};
+      for (std::size_t i = 0; i < kFigures; ++i) figures[i] = number(5 + i);
+      cell.curves[number(0)][number(3)][number(2)][number(4)] = figures;
+    }
+    cell.lines.clear();
+  });
+  return cell.curves;
 }
 
 const SramTable& SramTable::cacti() {
@@ -53,20 +64,21 @@ SramTable::Logs SramTable::between(const Curve& curve, double at, bool beyond) {
 }
 
 SramFigures SramTable::at(const SramShape& shape) const {
-  const auto nodes = table_.find(shape.cell);
-  if (nodes == table_.end()) {
+  const auto cell = cells_.find(shape.cell);
+  if (cell == cells_.end()) {
     throw config::ConfigError(fmt::format("SRAM cells of type {} are unknown{}", config::in_quotes(shape.cell),
                                           config::hint(shape.cell, cells())));
   }
+  const Curves& nodes = curves_of(cell->second);
   constexpr double kSlack = 1e-9;
   const double node = std::log(shape.node_nm);
-  if (node < nodes->second.begin()->first - kSlack || node > nodes->second.rbegin()->first + kSlack) {
+  if (node < nodes.begin()->first - kSlack || node > nodes.rbegin()->first + kSlack) {
     throw config::ConfigError(fmt::format("the table of SRAMs has {} cells from {:g} nm to {:g} nm; found {:g} nm",
-                                          shape.cell, std::exp(nodes->second.begin()->first),
-                                          std::exp(nodes->second.rbegin()->first), shape.node_nm));
+                                          shape.cell, std::exp(nodes.begin()->first), std::exp(nodes.rbegin()->first),
+                                          shape.node_nm));
   }
   Curve by_node;
-  for (const auto& [of_node, widths] : nodes->second) {
+  for (const auto& [of_node, widths] : nodes) {
     Curve by_width;
     for (const auto& [width, banks] : widths) {
       Curve by_banks;
@@ -83,14 +95,8 @@ SramFigures SramTable::at(const SramShape& shape) const {
 
 std::vector<std::string> SramTable::cells() const {
   std::vector<std::string> names;
-  for (const auto& entry : table_) names.push_back(entry.first);
+  for (const auto& entry : cells_) names.push_back(entry.first);
   return names;
-}
-
-double SramTable::smallest_node_nm() const {
-  double smallest = 1e9;
-  for (const auto& entry : table_) smallest = std::min(smallest, std::exp(entry.second.begin()->first));
-  return smallest;
 }
 
 }  // namespace attnvp::energy

@@ -4,9 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
+
+#include "platform/machine/csv.h"
 
 namespace attnvp::energy {
 
@@ -27,7 +31,7 @@ struct SramFigures {
 
 class SramTable {
  public:
-  // Throws config::ConfigError with file and line.
+  // Throws config::ConfigError with file and line; at() does for the numbers.
   explicit SramTable(const std::string& path);
   // The default table, read once.
   static const SramTable& cacti();
@@ -37,7 +41,7 @@ class SramTable {
   // that it lacks.
   SramFigures at(const SramShape& shape) const;
   std::vector<std::string> cells() const;
-  double smallest_node_nm() const;
+  double smallest_node_nm() const { return smallest_node_nm_; }
 
  private:
   static constexpr std::size_t kFigures = 5;
@@ -45,8 +49,18 @@ class SramTable {
   using Curve = std::map<double, Logs>;  // by the logarithm of the parameter
   static Logs between(const Curve& curve, double at, bool beyond);
 
-  // cell -> node -> width -> banks -> bytes
-  std::map<std::string, std::map<double, std::map<double, std::map<double, Curve>>>> table_;
+  using Curves = std::map<double, std::map<double, std::map<double, Curve>>>;  // node -> width -> banks -> bytes
+
+  // Rows of one type of cell, whose numbers are read when they are first needed.
+  struct CellRows {
+    std::vector<config::CsvLine> lines;
+    std::once_flag is_read;
+    Curves curves;
+  };
+  const Curves& curves_of(CellRows& cell) const;
+
+  mutable std::map<std::string, CellRows> cells_;
+  double smallest_node_nm_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace attnvp::energy

@@ -9,6 +9,7 @@
 #include "models/machine.h"
 #include "platform/machine/document.h"
 #include "platform/machine/energy/accelergy.h"
+#include "platform/machine/energy/scaling.h"
 
 namespace attnvp::energy {
 
@@ -56,35 +57,28 @@ class Technology {
   DramCommands dram_commands(const std::string& type) const;
   std::vector<ValueSource> provenance() const { return provenance_; }
   const Replaced& replaced() const { return replaced_; }  // by Accelergy's tables
+  // Energies of actions that replace those of the model: of key `actions`, scaled, and of Accelergy's tables.
+  using ActionEnergies = std::map<std::string, std::map<std::string, config::EnergyTable::EnergyAction>>;
+  ActionEnergies actions(double nm, double volts) const;
   // The machine's keys, overridden by those in the file.
   TechnologyConfig keys(const TechnologyConfig& machine) const;
 
  private:
-  struct Entry {
+  struct TechnologyEntry {
     std::map<std::string, double, std::less<>> values;  // by key
     double low = 1, high = 1;
     double of(const char* key) const;  // 0: not given
     Figure figure(const char* key) const { return {of(key), low, high}; }
   };
-  struct List;
-  void read_list(const config::Document& document, const List& list);
-  const Entry& entry(const std::string& name) const;
-  std::map<std::string, Entry> entries_;
+  struct EntryList;
+  void read_list(const config::Document& document, const EntryList& list);
+  void read_actions(const config::Document& document);
+  const TechnologyEntry& entry(const std::string& name) const;
+  std::map<std::string, TechnologyEntry> entries_;
+  std::map<std::pair<std::string, std::string>, TechnologyEntry> actions_;  // by component and action
   std::vector<ValueSource> provenance_;
   Replaced replaced_;
   std::vector<config::Setting> settings_;  // keys of the machine
 };
-
-// Technology scaling by the equations of A. Stillmaker and B. Baas, "Scaling equations for the accurate prediction of
-// CMOS device performance from 180 nm to 7 nm", Integration 58 (2017), high-performance devices. Values between the
-// published nodes are interpolated linearly in logarithms.
-
-constexpr double kLargestNode = 65, kSmallestNode = 7;  // nm
-
-double nominal_volts(double node_nm);
-// Ratio of an operation's energy at the target node and voltage to that at the source.
-double energy_scale(double from_nm, double from_volts, double to_nm, double to_volts);
-double energy_scale(double from_nm, double to_nm);  // both at nominal voltage
-double area_scale(double from_nm, double to_nm);
 
 }  // namespace attnvp::energy

@@ -76,7 +76,7 @@ class Maker final : public hal::Cpu {
 
  private:
   // Window of a queue: values written by firmware, and values already in the list.
-  struct Window {
+  struct QueueWindow {
     std::uint32_t wanted[hal::kWindowWords] = {}, there[hal::kWindowWords] = {};
     void set(std::uint64_t at, const void* data, std::size_t bytes) {
       std::memcpy(reinterpret_cast<unsigned char*>(wanted) + at, data, bytes);
@@ -92,7 +92,7 @@ class Maker final : public hal::Cpu {
     std::memcpy(&list_[at], data, bytes);
   }
   void add_command(std::uint64_t queue) {
-    Window& w = windows_[queue];
+    QueueWindow& w = windows_[queue];
     std::uint32_t mask[2] = {0, 0};
     for (std::uint32_t i = 0; i < hal::kWindowWords; ++i) {
       if (w.wanted[i] != w.there[i]) mask[i / 32] |= 1U << i % 32;
@@ -109,9 +109,9 @@ class Maker final : public hal::Cpu {
   schedule::Bus bus_;
   std::uint64_t control_;
   bool asked_ = false, scratch_ = false;
-  std::map<std::uint64_t, Window> windows_;
+  std::map<std::uint64_t, QueueWindow> windows_;
   std::vector<std::uint32_t> list_;
-  host_memory::Share share_;
+  host_memory::MemoryShare share_;
 };
 
 constexpr std::uint64_t kListAlignment = 64;
@@ -151,7 +151,7 @@ std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& mach
   for (std::uint32_t c = 0; scratch && c < machine.clusters; ++c) {
     if (make_list(job, machine, c).words.empty()) return {};
   }
-  schedule::Job::Table table{hal::kListsAddress, {}};
+  schedule::Job::MailboxTable table{hal::kListsAddress, {}};
   for (PlacedList& list : lists) {
     list.address += job.scratch.address + job.scratch.bytes;
     const hal::CommandList where{list.address, static_cast<std::uint32_t>(list.bytes()), 0};
@@ -165,8 +165,8 @@ std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& mach
 
 class CommandTap::Ear final : public Interconnect::Listener {
  public:
-  Ear(const schedule::Job& job, std::uint32_t cluster, schedule::Reader* reader, const Change& change,
-      const EventChange& of_processor)
+  Ear(const schedule::Job& job, std::uint32_t cluster, schedule::Reader* reader, const DescriptorHook& change,
+      const TokenHook& of_processor)
       : cluster_(cluster),
         change_(change),
         of_processor_(of_processor),
@@ -213,8 +213,8 @@ class CommandTap::Ear final : public Interconnect::Listener {
 
   Deaf deaf_;
   std::uint32_t cluster_;
-  Change change_;
-  EventChange of_processor_;
+  DescriptorHook change_;
+  TokenHook of_processor_;
   schedule::Bus bus_;
   hal::Descriptor changed_{};
   std::uint32_t tokens_ = 0;
@@ -223,8 +223,8 @@ class CommandTap::Ear final : public Interconnect::Listener {
 };
 
 CommandTap::CommandTap(Platform& platform, const schedule::Job& job,
-                       const std::function<schedule::Reader*(std::uint32_t)>& readers, Change change,
-                       EventChange of_processor)
+                       const std::function<schedule::Reader*(std::uint32_t)>& readers, DescriptorHook change,
+                       TokenHook of_processor)
     : platform_(platform) {
   for (std::uint32_t c = 0; c < platform.machine().clusters; ++c) {
     ears_.push_back(std::make_unique<Ear>(job, c, readers ? readers(c) : nullptr, change, of_processor));

@@ -37,14 +37,14 @@ namespace attnvp::job {
 class CommandTap {
  public:
   // Called for each descriptor written to a queue; may change it.
-  using Change = std::function<void(std::uint32_t cluster, const schedule::Queue& queue, std::uint64_t number,
-                                    hal::Descriptor& descriptor)>;
+  using DescriptorHook = std::function<void(std::uint32_t cluster, const schedule::Queue& queue, std::uint64_t number,
+                                            hal::Descriptor& descriptor)>;
   // Called for each token access (take or give) of the processor itself; may change it.
-  using EventChange = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
-                                         std::uint32_t& tokens)>;
+  using TokenHook = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
+                                       std::uint32_t& tokens)>;
   CommandTap(Platform& platform, const schedule::Job& job,
-             const std::function<schedule::Reader*(std::uint32_t cluster)>& readers, Change change = {},
-             EventChange of_processor = {});
+             const std::function<schedule::Reader*(std::uint32_t cluster)>& readers, DescriptorHook change = {},
+             TokenHook of_processor = {});
   ~CommandTap();
   CommandTap(const CommandTap&) = delete;
   CommandTap& operator=(const CommandTap&) = delete;

@@ -8,9 +8,10 @@
 
 namespace attnvp::firmware_watch {
 
-class Watch::Observer final : public riscv::Observer {
+class Watch::WatchObserver final : public riscv::Observer {
  public:
-  Observer(Watch& watch, std::size_t hart, riscv::Profile* profile) : watch_(watch), hart_(hart), profile_(profile) {}
+  WatchObserver(Watch& watch, std::size_t hart, riscv::Profile* profile)
+      : watch_(watch), hart_(hart), profile_(profile) {}
 
   bool before(riscv::Hart& /*hart*/, std::uint32_t pc) override {
     if (watch_.request_.debugger != nullptr) watch_.request_.debugger->before(hart_, pc);
@@ -34,7 +35,7 @@ class Watch::Observer final : public riscv::Observer {
   riscv::Profile* profile_;
 };
 
-Watch::Watch(const Request& request) : request_(request) {}
+Watch::Watch(const WatchRequest& request) : request_(request) {}
 Watch::~Watch() = default;
 
 void Watch::begin(Platform& platform) {
@@ -53,7 +54,7 @@ void Watch::begin(Platform& platform) {
       profiles_.push_back(std::make_unique<riscv::Profile>(*hart->program(), fmt::format("hart {}", harts_.size())));
     }
     observers_.push_back(
-        std::make_unique<Observer>(*this, harts_.size(), request_.profile ? profiles_.back().get() : nullptr));
+        std::make_unique<WatchObserver>(*this, harts_.size(), request_.profile ? profiles_.back().get() : nullptr));
     hart->core().hart().set_observer(observers_.back().get());
     harts_.push_back(hart);
   }

@@ -28,7 +28,7 @@ class Debugger {
   virtual void end(bool finished, const std::string& why) = 0;
 };
 
-struct Request {
+struct WatchRequest {
   bool profile = false;
   bool log = false;
   std::uint64_t from_cycle = 0, to_cycle = UINT64_MAX;  // of the log, in cycles of the platform
@@ -37,7 +37,7 @@ struct Request {
 
 class Watch {
  public:
-  explicit Watch(const Request& request);
+  explicit Watch(const WatchRequest& request);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -52,9 +52,9 @@ class Watch {
   const std::string& log() const { return log_; }
 
  private:
-  class Observer;
-  Request request_;
-  std::vector<std::unique_ptr<Observer>> observers_;
+  class WatchObserver;
+  WatchRequest request_;
+  std::vector<std::unique_ptr<WatchObserver>> observers_;
   std::vector<std::unique_ptr<riscv::Profile>> profiles_;
   std::vector<RiscvProcessor*> harts_;
   std::vector<std::shared_ptr<const riscv::ElfFile>> programs_;  // referenced by the profiles

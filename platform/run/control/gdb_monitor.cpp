@@ -10,8 +10,8 @@ namespace {
 
 std::string value_of(const Signal& s) {
   if (s.value() == Signal::kNone) return "-";
-  if (s.kind() == Signal::Kind::kReal) return fmt::format("{}", Signal::real_of(s.value()));
-  if (s.kind() == Signal::Kind::kEnum) {
+  if (s.kind() == Signal::SignalKind::kReal) return fmt::format("{}", Signal::real_of(s.value()));
+  if (s.kind() == Signal::SignalKind::kEnum) {
     for (std::uint64_t i = 0; s.names()[i] != nullptr; ++i) {
       if (i == s.value()) return s.names()[i];
     }

@@ -356,7 +356,7 @@ bool GdbServer::shared(std::uint32_t address) const {
 
 bool GdbServer::read(std::uint32_t address, std::string& bytes) {
   const auto size = static_cast<std::uint32_t>(bytes.size());
-  if (riscv::Memory* memory = hart().memory_at(address, size)) return memory->peek(address, bytes.data(), size);
+  if (riscv::RiscvMemory* memory = hart().memory_at(address, size)) return memory->peek(address, bytes.data(), size);
   std::uint64_t far = 0;
   if (!harts_[selected_]->core().translate(address, far)) return false;
   try {
@@ -369,7 +369,7 @@ bool GdbServer::read(std::uint32_t address, std::string& bytes) {
 
 bool GdbServer::write(std::uint32_t address, const std::string& bytes) {
   const auto size = static_cast<std::uint32_t>(bytes.size());
-  if (riscv::Memory* memory = hart().memory_at(address, size)) return memory->poke(address, bytes.data(), size);
+  if (riscv::RiscvMemory* memory = hart().memory_at(address, size)) return memory->poke(address, bytes.data(), size);
   std::uint64_t far = 0;
   if (!harts_[selected_]->core().translate(address, far)) return false;
   try {

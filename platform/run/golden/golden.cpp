@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "models/arith/number.h"
+#include "platform/base/parallel.h"
 #include "platform/run/golden/golden_rows.h"
 
 namespace attnvp::job {
@@ -17,29 +18,47 @@ std::size_t rows_per_block(const AttentionShape& shape) {
   return std::clamp<std::size_t>((std::size_t{1} << 16) / std::max<std::size_t>(shape.keys, 1), 4, 64);
 }
 
-// Calls visit(bh, first_row, block) for every block of rows.
-template <typename Visit>
-void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, const Half* v, bool with_bound,
-                    const OnePass& softmax, Visit visit) {
-  if (shape.keys == 0 || shape.width == 0) return;
-  const std::size_t step = rows_per_block(shape);
-  BlockEvaluator evaluator(shape, softmax);
-  for (std::size_t bh = 0; bh < shape.batch * shape.heads; ++bh) {
-    const KeyValueHead head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.values());
-    for (std::size_t row = 0; row < shape.queries; row += step) {
-      const std::size_t rows = std::min(step, shape.queries - row);
-      std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
-      const float scale = !shape.scales.empty() ? 1 : shape.factors.empty() ? shape.scale : shape.factors[bh].score;
-      for (double& x : wide_q) x *= static_cast<double>(scale);
-      if (!shape.scales.empty()) {
-        const AttentionShape::RowScales& blocks = shape.scales[bh];
-        for (std::size_t i = 0; i < wide_q.size(); ++i) {
-          wide_q[i] *= static_cast<double>(blocks.q[(row + i / shape.width) / blocks.block]);
-        }
-      }
-      evaluator.begin(bh);
-      visit(bh, row, evaluator.evaluate(head, wide_q.data(), row, rows, with_bound));
+// Consecutive rows of one head of K and V.
+struct Part {
+  std::size_t head, first_row, rows;  // the head is counted over all batches
+};
+
+// One part for each head, or several where there are more processors than heads. Parts have whole blocks of rows.
+std::vector<Part> parts_of(const AttentionShape& shape) {
+  if (shape.keys == 0 || shape.width == 0) return {};
+  const std::size_t heads = shape.batch * shape.heads, block = rows_per_block(shape);
+  const std::size_t blocks = (shape.queries + block - 1) / block;
+  const std::size_t each = std::clamp<std::size_t>(usable_processors() / std::max<std::size_t>(heads, 1), 1, 64);
+  const std::size_t rows = std::max<std::size_t>((blocks + each - 1) / each, 1) * block;
+  std::vector<Part> parts;
+  for (std::size_t head = 0; head < heads; ++head) {
+    for (std::size_t row = 0; row < shape.queries; row += rows) {
+      parts.push_back({head, row, std::min(rows, shape.queries - row)});
     }
+  }
+  return parts;
+}
+
+// Calls visit(first_row, block) for every block of rows of a part.
+template <typename Visit>
+void for_each_block(const AttentionShape& shape, const Part& part, const Half* q, const Half* k, const Half* v,
+                    bool with_bound, const OnePass& softmax, Visit visit) {
+  const std::size_t step = rows_per_block(shape), bh = part.head;
+  BlockEvaluator evaluator(shape, softmax);
+  evaluator.begin(bh);
+  const KeyValueHead head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.values());
+  for (std::size_t row = part.first_row; row < part.first_row + part.rows; row += step) {
+    const std::size_t rows = std::min(step, part.first_row + part.rows - row);
+    std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
+    const float scale = !shape.scales.empty() ? 1 : shape.factors.empty() ? shape.scale : shape.factors[bh].score;
+    for (double& x : wide_q) x *= static_cast<double>(scale);
+    if (!shape.scales.empty()) {
+      const AttentionShape::RowScales& blocks = shape.scales[bh];
+      for (std::size_t i = 0; i < wide_q.size(); ++i) {
+        wide_q[i] *= static_cast<double>(blocks.q[(row + i / shape.width) / blocks.block]);
+      }
+    }
+    visit(row, evaluator.evaluate(head, wide_q.data(), row, rows, with_bound));
   }
 }
 
@@ -87,9 +106,9 @@ void Comparison::compare(std::size_t column, double expected, double tolerance, 
   result_.tolerance = tolerance;
 }
 
-void GoldenResult::add(const GoldenResult& part, std::size_t part_batch) {
+void GoldenResult::add(const GoldenResult& part, std::size_t first_batch) {
   GoldenResult all = part.severity > severity ? part : *this;
-  if (part.severity > severity) all.batch = part_batch;
+  if (part.severity > severity) all.batch += first_batch;
   all.passed = passed && part.passed;
   all.rows = rows + part.rows;
   all.failures = failures + part.failures;
@@ -102,41 +121,53 @@ void GoldenResult::add(const GoldenResult& part, std::size_t part_batch) {
 
 GoldenResult check_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v,
                              const Half* output, const OnePass& softmax) {
-  Comparison all;
   const double h = arith::rounding_of(shape.out).relative;
-  const auto visit = [&](std::size_t bh, std::size_t first, const ReferenceRows& block) {
+  const std::vector<Part> parts = parts_of(shape);
+  std::vector<GoldenResult> results(parts.size());
+  run_in_parallel(parts.size(), [&](std::size_t p) {
+    const std::size_t bh = parts[p].head;
     const double factor = shape.factors.empty() ? 1 : static_cast<double>(shape.factors[bh].value);
-    for (std::size_t i = 0; i < block.kind.size(); ++i) {
-      const Half* out = output + (bh * shape.queries + first + i) * shape.values();
-      all.begin_row(bh / shape.heads, bh % shape.heads, first + i, block.kind[i] == RowKind::kOverflows);
-      for (std::size_t d = 0; d < shape.values(); ++d) {
-        if (!block.number(i, d)) {
-          const bool nan = shape.softmax && block.kind[i] == RowKind::kNan;
-          all.compare(d, nan ? std::nan("") : kInfinity, 0, out[d]);
-          continue;
+    Comparison comparison;
+    const auto visit = [&](std::size_t first, const ReferenceRows& block) {
+      for (std::size_t i = 0; i < block.kind.size(); ++i) {
+        const Half* out = output + (bh * shape.queries + first + i) * shape.values();
+        comparison.begin_row(bh / shape.heads, bh % shape.heads, first + i, block.kind[i] == RowKind::kOverflows);
+        for (std::size_t d = 0; d < shape.values(); ++d) {
+          if (!block.number(i, d)) {
+            const bool nan = shape.softmax && block.kind[i] == RowKind::kNan;
+            comparison.compare(d, nan ? std::nan("") : kInfinity, 0, out[d]);
+            continue;
+          }
+          const double expected = block.output[i * block.stride + d] * factor;
+          const double bound = static_cast<double>(block.bound[i * block.stride + d]) * factor;
+          comparison.compare(d, expected, bound + h * (std::abs(expected) + bound) + kHalfTiny, out[d]);
         }
-        const double expected = block.output[i * block.stride + d] * factor;
-        const double bound = static_cast<double>(block.bound[i * block.stride + d]) * factor;
-        all.compare(d, expected, bound + h * (std::abs(expected) + bound) + kHalfTiny, out[d]);
       }
-    }
-  };
-  for_each_block(shape, q, k, v, true, softmax, visit);
-  return all.result();
+    };
+    for_each_block(shape, parts[p], q, k, v, true, softmax, visit);
+    results[p] = comparison.result();
+  });
+  GoldenResult all;
+  for (const GoldenResult& result : results) all.add(result, 0);
+  return all;
 }
 
 std::vector<double> reference_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v) {
   std::vector<double> reference(shape.output_elements());
-  const auto visit = [&](std::size_t bh, std::size_t first, const ReferenceRows& block) {
+  const std::vector<Part> parts = parts_of(shape);
+  run_in_parallel(parts.size(), [&](std::size_t p) {
+    const std::size_t bh = parts[p].head;
     const double factor = shape.factors.empty() ? 1 : static_cast<double>(shape.factors[bh].value);
-    for (std::size_t i = 0; i < block.kind.size(); ++i) {
-      double* out = reference.data() + (bh * shape.queries + first + i) * shape.values();
-      for (std::size_t d = 0; d < shape.values(); ++d) {
-        out[d] = block.number(i, d) ? block.output[i * block.stride + d] * factor : std::nan("");
+    const auto visit = [&](std::size_t first, const ReferenceRows& block) {
+      for (std::size_t i = 0; i < block.kind.size(); ++i) {
+        double* out = reference.data() + (bh * shape.queries + first + i) * shape.values();
+        for (std::size_t d = 0; d < shape.values(); ++d) {
+          out[d] = block.number(i, d) ? block.output[i * block.stride + d] * factor : std::nan("");
+        }
       }
-    }
-  };
-  for_each_block(shape, q, k, v, false, {}, visit);
+    };
+    for_each_block(shape, parts[p], q, k, v, false, {}, visit);
+  });
   return reference;
 }
 

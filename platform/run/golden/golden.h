@@ -134,7 +134,8 @@ struct GoldenResult {
   std::size_t batch = 0, head = 0, row = 0, column = 0;
   double expected = 0.0, actual = 0.0, tolerance = 0.0, severity = -1;
 
-  void add(const GoldenResult& part, std::size_t batch);
+  // `part` follows; its first batch is batch `first_batch` of the whole.
+  void add(const GoldenResult& part, std::size_t first_batch);
   std::string to_string() const;
   std::string overflow_text() const;  // "scores overflow FP16 in 25 of 32 rows"; empty without
 };

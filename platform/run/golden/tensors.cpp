@@ -156,11 +156,11 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
 }
 
 std::vector<std::uint32_t> block_scales(const workload::Attention& attention,
-                                        const std::vector<Quantised::Blocks>& blocks) {
+                                        const std::vector<Quantised::LayerScales>& blocks) {
   const workload::Attention n = attention.folded();
   const auto count = [&](std::size_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
   std::vector<std::uint32_t> words;
-  for (const Quantised::Blocks& head : blocks) {
+  for (const Quantised::LayerScales& head : blocks) {
     for (const auto& [scales, most] :
          {std::pair{&head.q, count(n.seq_q)}, {&head.k, count(n.seq_kv)}, {&head.v, count(n.seq_kv)}}) {
       for (std::size_t i = 0; i < most; ++i)

@@ -43,16 +43,16 @@ struct Quantised {
   Tensors numbers;                     // stored values, without the scales
   std::vector<HeadFactors> factors;    // of every head of K and V; empty: only the layer's scale
   // Block scales, in place of `factors`: of each head's Q (times the layer's scale), K and V.
-  struct Blocks {
+  struct LayerScales {
     std::vector<float> q, k, v;
   };
-  std::vector<Blocks> blocks;
+  std::vector<LayerScales> blocks;
 };
 Quantised quantised(const workload::Workload& network, const Tensors& tensors);
 
 // Scales in the form that firmware reads. `one_pass`: P.V is not divided by the sum of P, so P's scale is included.
 std::vector<std::uint32_t> block_scales(const workload::Attention& attention,
-                                        const std::vector<Quantised::Blocks>& blocks);
+                                        const std::vector<Quantised::LayerScales>& blocks);
 std::vector<hal::HeadScales> head_scales(const std::vector<HeadFactors>& factors, hal::ElementType type, bool one_pass);
 
 }  // namespace attnvp::job

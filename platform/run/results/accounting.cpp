@@ -31,7 +31,7 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 }  // namespace
 
 void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch, std::uint64_t bias) {
-  std::vector<SignallingDescriptors::Range>& ranges = platform.context().signallers.ranges;
+  std::vector<SignallingDescriptors::TaggedRange>& ranges = platform.context().signallers.ranges;
   ranges.clear();
   if (platform.l2 != nullptr) ranges.push_back({hal::kL2Base, hal::kL1Base, trace::kTagOfL2});
   const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch, bias};

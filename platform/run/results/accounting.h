@@ -35,17 +35,17 @@ struct Demand {
 
 // A change that may shorten the run, with an upper limit of the gain.
 struct Advice {
-  struct Setting {
+  struct AdvisedSetting {
     std::string key, value;  // in the syntax of --set
   };
-  std::string key;                // of the first setting; "tiling": the machine is unchanged
-  double factor = 1;              // of the value of `key`
-  std::vector<Setting> settings;  // of the machine
-  std::string words;              // "twice the rows of the MAC array"
-  bool same_tiling = true;        // false: for any tiling and dataflow of the layer
-  double at_most = 1;             // upper limit of the speedup
-  std::string then;               // resource that binds after the change
-  std::string reason;             // a sentence without full stop
+  std::string key;                       // of the first setting; "tiling": the machine is unchanged
+  double factor = 1;                     // of the value of `key`
+  std::vector<AdvisedSetting> settings;  // of the machine
+  std::string words;                     // "twice the rows of the MAC array"
+  bool same_tiling = true;               // false: for any tiling and dataflow of the layer
+  double at_most = 1;                    // upper limit of the speedup
+  std::string then;                      // resource that binds after the change
+  std::string reason;                    // a sentence without full stop
   struct Measured {
     double speedup = 1;
     double area_mm2 = 0;  // growth of the chip's area

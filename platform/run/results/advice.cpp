@@ -20,20 +20,20 @@ namespace {
 constexpr double kGains = 1.01;       // smaller reductions of a bound are ignored
 constexpr double kRaggedShare = 0.1;  // of an engine's time; above it the tiling is the cause
 
-struct Change {
+struct KeyChange {
   std::string key;
   double factor;
 };
 
 // Doubles a resource.
-struct Candidate {
+struct DoubledResource {
   std::string resource, words;
-  std::vector<Change> changes;
+  std::vector<KeyChange> changes;
   double less = 2;  // divides the resource's cycles; 1: engine_demands() applies
 };
 
-std::vector<Candidate> candidates(const MachineConfig& m) {
-  std::vector<Candidate> all = {
+std::vector<DoubledResource> candidates(const MachineConfig& m) {
+  std::vector<DoubledResource> all = {
       {"mac", "twice the rows of the MAC array", {{"mac.rows", 2}}, 1},
       {"mac", "twice the columns of the MAC array", {{"mac.columns", 2}}, 1},
       {"mac", "half the rows and twice the columns of the MAC array", {{"mac.columns", 2}, {"mac.rows", 0.5}}, 1},
@@ -45,8 +45,8 @@ std::vector<Candidate> candidates(const MachineConfig& m) {
       {"dma", "twice the bursts under way", {{"dma.outstanding", 2}}},
       {"dma", "twice the size of a DMA burst", {{"dma.burst", 2}}}};
   const bool channels = m.dram.policy == "banked" && m.own<BankedConfig>().channels > 0;
-  all.push_back(channels ? Candidate{"dram", "twice the DRAM channels", {{"dram.channels", 2}}}
-                         : Candidate{"dram", "twice DRAM's bandwidth", {{"dram.bandwidth", 2}}});
+  all.push_back(channels ? DoubledResource{"dram", "twice the DRAM channels", {{"dram.channels", 2}}}
+                         : DoubledResource{"dram", "twice DRAM's bandwidth", {{"dram.bandwidth", 2}}});
   const std::string l2 = m.has_l2() ? "l2.bandwidth" : "dram.l2_bandwidth";
   all.push_back({"l2", "twice the bandwidth of the L2", {{l2, 2}}});
   if (m.control.cpu == "riscv") {
@@ -59,7 +59,8 @@ std::vector<Candidate> candidates(const MachineConfig& m) {
 }
 
 // Changes the machine; false if the result is not valid.
-bool change(MachineConfig& machine, const std::vector<Change>& changes, std::vector<Advice::Setting>& settings) {
+bool change(MachineConfig& machine, const std::vector<KeyChange>& changes,
+            std::vector<Advice::AdvisedSetting>& settings) {
   for (const auto& [path, factor] : changes) {
     const auto* const key = config::find_key(path);
     if (key == nullptr) return false;
@@ -120,16 +121,16 @@ class Adviser {
   };
 
   void make() {
-    struct Variant {
-      Candidate candidate;
+    struct AdviceVariant {
+      DoubledResource candidate;
       MachineConfig machine;
-      std::vector<Advice::Setting> settings;
+      std::vector<Advice::AdvisedSetting> settings;
     };
-    std::vector<Variant> variants;
+    std::vector<AdviceVariant> variants;
     std::vector<MachineConfig> engines = {machine_};
-    for (Candidate& candidate : candidates(machine_)) {
+    for (DoubledResource& candidate : candidates(machine_)) {
       if (!is_of_use(candidate)) continue;
-      Variant v{std::move(candidate), machine_, {}};
+      AdviceVariant v{std::move(candidate), machine_, {}};
       if (!change(v.machine, v.candidate.changes, v.settings)) continue;
       if (is_engine(v.candidate)) engines.push_back(v.machine);
       variants.push_back(std::move(v));
@@ -137,16 +138,16 @@ class Adviser {
     if (native_ && engines.size() > 1) engine_demands_ = schedule::engine_demands(job_, engines);
     const double before = least({}, machine_, 0).cycles;
     std::size_t engine = 0;
-    for (Variant& v : variants) {
+    for (AdviceVariant& v : variants) {
       if (is_engine(v.candidate)) ++engine;
       add(v.candidate, std::move(v.settings), before, least(v.candidate, v.machine, engine));
     }
   }
 
-  static bool is_engine(const Candidate& c) { return c.less == 1; }
+  static bool is_engine(const DoubledResource& c) { return c.less == 1; }
 
   // Whether the run uses the resource and, for latency, waits for it.
-  bool is_of_use(const Candidate& c) const {
+  bool is_of_use(const DoubledResource& c) const {
     if (c.resource == "dma") {
       if (r_.bound.most.resource != "dma") return false;
       const double bursts = static_cast<double>(r_.sum("dma", "bursts"));
@@ -158,13 +159,13 @@ class Adviser {
   }
 
   // Demand of an engine on a changed machine: at least its useful cycles, divided by the growth of units.
-  double engine_cycles(const Demand& demand, const Candidate& c, std::size_t engine) const {
+  double engine_cycles(const Demand& demand, const DoubledResource& c, std::size_t engine) const {
     if (!engine_demands_.empty()) {
       const schedule::EngineDemand& then = engine_demands_[engine];
       return demand.resource == "mac" ? then.mac : then.vec;
     }
     double units = 1;
-    for (const Change& change : c.changes) units *= change.factor;
+    for (const KeyChange& change : c.changes) units *= change.factor;
     const double ragged = demand.resource == r_.bound.most.resource ? r_.bound.ragged_cycles : demand.cycles;
     return (demand.cycles - ragged) / units;
   }
@@ -180,7 +181,7 @@ class Adviser {
     return bytes / burst / places * std::floor(m.dram.latency_seconds * m.clock_hz);
   }
 
-  Least least(const Candidate& c, const MachineConfig& machine, std::size_t engine) const {
+  Least least(const DoubledResource& c, const MachineConfig& machine, std::size_t engine) const {
     Least most;
     const auto raise = [&](double cycles, const std::string& by) {
       if (cycles >= most.cycles) most = {cycles, by};
@@ -198,7 +199,7 @@ class Adviser {
   }
 
   // `before`: lower bound on the run's machine.
-  void add(const Candidate& c, std::vector<Advice::Setting> settings, double before, const Least& after) {
+  void add(const DoubledResource& c, std::vector<Advice::AdvisedSetting> settings, double before, const Least& after) {
     Advice a;
     a.key = c.changes.front().key;
     a.factor = c.changes.front().factor;

@@ -60,8 +60,8 @@ config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType 
 namespace {
 
 // `technology` and `cycles` are set for powered modules; without them there is no energy by the cycle.
-std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config::EnergyTable& table,
-                               const TechnologyConfig* technology, std::uint64_t cycles) {
+std::vector<CounterValue> read_modules(const std::vector<Module*>& modules, const config::EnergyTable& table,
+                                       const TechnologyConfig* technology, std::uint64_t cycles) {
   std::vector<CounterValue> values;
   const auto add = [&](CounterValue value, const Module& module, const char* component, const std::string& action) {
     const config::EnergyTable& energy = table.of_module(module.name());
@@ -69,7 +69,7 @@ std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config
     value.action = action;
     if (value.value > 0) {  // only actions that occur need an entry
       value.energy_pj = static_cast<double>(value.value) * energy.pj(component, action, module.size_bytes());
-      const config::EnergyTable::Action range = energy.range(component, action);
+      const config::EnergyTable::EnergyAction range = energy.range(component, action);
       value.low_pj = value.energy_pj * range.low;
       value.high_pj = value.energy_pj * range.high;
     }
@@ -100,12 +100,12 @@ std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config
 std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy) {
   std::vector<Module*> modules;
   for_each_module(root, [&modules](Module& module) { modules.push_back(&module); });
-  return walk(modules, energy, nullptr, 0);
+  return read_modules(modules, energy, nullptr, 0);
 }
 
 std::vector<CounterValue> read_counters(const std::vector<Module*>& modules, const config::EnergyTable& energy,
                                         const TechnologyConfig& technology, std::uint64_t cycles) {
-  return walk(modules, energy, &technology, cycles);
+  return read_modules(modules, energy, &technology, cycles);
 }
 
 }  // namespace attnvp::job

@@ -40,8 +40,8 @@ std::string source_text(const Party& p) {  // ", mas.cpp:87 by runtime/attention
 }
 }  // namespace
 
-const char* to_string(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
-const char* meaning(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
+const char* to_string(FindingKind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
+const char* meaning(FindingKind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
 
 std::string to_text(const Finding& f) {
   std::string text = fmt::format("{}: ", to_string(f.kind));
@@ -66,7 +66,7 @@ namespace {
 
 // L1 bytes that a schedule allocates before it computes.
 std::uint64_t held_by_dry_run(const Job& job, std::uint32_t cluster) {
-  struct Held final : Reader {
+  struct HeldReader final : Reader {
     void command(const Queue&, const hal::Descriptor&) override {}
     void allocated(std::uint64_t bytes) override { held = bytes; }
     std::uint64_t held = 0;
@@ -87,7 +87,7 @@ struct Pass {
 // Changes commands between firmware and a recorder.
 class Changing final : public Reader {
  public:
-  Changing(Recorder& to, std::uint32_t cluster, const Change& change, const EventChange& of_processor)
+  Changing(TraceRecorder& to, std::uint32_t cluster, const CommandMutation& change, const TokenMutation& of_processor)
       : to_(to), cluster_(cluster), change_(change), of_processor_(of_processor) {}
   void command(const Queue& queue, const hal::Descriptor& d) override {
     hal::Descriptor changed = d;
@@ -108,19 +108,19 @@ class Changing final : public Reader {
   std::uint32_t level(const Queue& queue) override { return to_.level(queue); }
 
  private:
-  Recorder& to_;
+  TraceRecorder& to_;
   std::uint32_t cluster_;
-  const Change& change_;
-  const EventChange& of_processor_;
+  const CommandMutation& change_;
+  const TokenMutation& of_processor_;
   std::uint64_t events_ = 0;
   std::map<std::pair<Unit, std::uint32_t>, std::uint64_t> numbers_;
 };
 
-void record(Pass& pass, const Job& job, const MachineConfig& machine, Recorder::Levels levels, const Change& change,
-            const EventChange& of_processor) {
+void record(Pass& pass, const Job& job, const MachineConfig& machine, TraceRecorder::Levels levels,
+            const CommandMutation& change, const TokenMutation& of_processor) {
   Accesses accesses(machine);
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-    Recorder recorder(pass.trace, accesses, c, levels);
+    TraceRecorder recorder(pass.trace, accesses, c, levels);
     Changing changing(recorder, c, change, of_processor);
     read_stream(job, c, change || of_processor ? static_cast<Reader&>(changing) : recorder);
     recorder.end();
@@ -130,31 +130,31 @@ void record(Pass& pass, const Job& job, const MachineConfig& machine, Recorder::
     const std::uint64_t dry = std::max(held_by_dry_run(job, c), recorder.held_at_first());
     if (recorder.held() <= dry) continue;
     pass.trace.complaints.push_back(
-        {Complaint::Kind::kHeld, pass.trace.processor(c), 0xFFFF'FFFF, 0, 0,
+        {Complaint::ComplaintKind::kHeld, pass.trace.processor(c), 0xFFFF'FFFF, 0, 0,
          fmt::format("cluster {} holds {} bytes of L1 at its end; its buffers take {}", c, recorder.held(), dry)});
   }
 }
 
 }  // namespace
 
-Report examine(const Job& job, Trace& trace, const Options& options) {
+Report examine(const Job& job, Trace& trace, const CheckOptions& options) {
   trace.settle();
   return Examiner(job, trace, options).run();
 }
 
-Report check(const Job& job, const MachineConfig& machine, const Options& options) {
+Report check(const Job& job, const MachineConfig& machine, const CheckOptions& options) {
   return check_changed(job, machine, options, {});
 }
 
-Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change,
-                     const EventChange& of_processor) {
+Report check_changed(const Job& job, const MachineConfig& machine, const CheckOptions& options,
+                     const CommandMutation& change, const TokenMutation& of_processor) {
   Pass fast(machine);
-  record(fast, job, machine, Recorder::Levels::kFast, change, of_processor);
+  record(fast, job, machine, TraceRecorder::Levels::kFast, change, of_processor);
   Report report = examine(job, fast.trace, options);
   report.held_at_end = fast.held;
   if (!fast.asked || !report.findings.empty()) return report;
   Pass full(machine);
-  record(full, job, machine, Recorder::Levels::kFull, change, of_processor);
+  record(full, job, machine, TraceRecorder::Levels::kFull, change, of_processor);
   Report other = examine(job, full.trace, options);
   other.held_at_end = std::max(full.held, fast.held);
   return other;

@@ -11,7 +11,7 @@
 namespace attnvp::schedule::check {
 
 // Kinds of findings.
-enum class Kind : std::uint8_t {
+enum class FindingKind : std::uint8_t {
   kRefused,     // command that its engine refuses
   kUnwritten,   // read of memory that was never written
   kTorn,        // read of tensor rows left over from another tile
@@ -30,8 +30,8 @@ enum class Kind : std::uint8_t {
   kHeld,        // L1 that grows during the schedule and is held at its end
   kUnknown,     // not supported by the checker
 };
-const char* to_string(Kind kind);
-const char* meaning(Kind kind);
+const char* to_string(FindingKind kind);
+const char* meaning(FindingKind kind);
 
 // A command, or an action of the processor.
 struct Party {
@@ -47,7 +47,7 @@ struct Party {
 };
 
 struct Finding {
-  Kind kind{};
+  FindingKind kind{};
   std::vector<Party> parties;       // at most two, the earlier first
   std::uint64_t low = 0, high = 0;  // bytes [low, high); low = high: none
   std::string event;                // event that would order them, or that the finding concerns
@@ -56,7 +56,7 @@ struct Finding {
 };
 std::string to_text(const Finding& finding);
 
-struct Options {
+struct CheckOptions {
   std::uint64_t output_bytes = 0;  // of the result at Layer::o; 0: not checked
   std::size_t most = 20;           // maximum number of findings; further ones are counted
 };
@@ -68,21 +68,21 @@ struct Report {
 };
 
 // Examines a complete trace.
-Report examine(const Job& job, Trace& trace, const Options& options);
+Report examine(const Job& job, Trace& trace, const CheckOptions& options);
 
 // Runs the job's firmware untimed for every cluster and examines its commands, with queues as empty as possible. If the
 // firmware reads queue levels, also with queues as full as possible.
-Report check(const Job& job, const MachineConfig& machine, const Options& options);
+Report check(const Job& job, const MachineConfig& machine, const CheckOptions& options);
 
 // For tests of the checker: a schedule with modified commands.
 // Called for command `number` (from 1) of a queue.
-using Change =
+using CommandMutation =
     std::function<void(std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& descriptor)>;
 // Called for the n-th take or give (from 1) of a cluster's processor.
-using EventChange = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
-                                       std::uint32_t& tokens)>;
-Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change,
-                     const EventChange& of_processor = {});
+using TokenMutation = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
+                                         std::uint32_t& tokens)>;
+Report check_changed(const Job& job, const MachineConfig& machine, const CheckOptions& options,
+                     const CommandMutation& change, const TokenMutation& of_processor = {});
 
 // Source lines of a finding's commands, from the debug information of this program or of the firmware's ELF file. The
 // firmware runs again, and its return addresses identify each push.

@@ -13,7 +13,7 @@
 
 namespace attnvp::schedule::check {
 
-Examiner::Examiner(const Job& job, const Trace& trace, const Options& options)
+Examiner::Examiner(const Job& job, const Trace& trace, const CheckOptions& options)
     : job_(job),
       trace_(trace),
       options_(options),
@@ -56,7 +56,7 @@ std::string Examiner::place(std::uint32_t cluster, std::uint64_t address) const 
 }
 
 Party Examiner::party(LineId id, std::uint32_t step, const char* access, std::uint64_t address) const {
-  const Line& line = trace_.lines[id];
+  const TraceLine& line = trace_.lines[id];
   Party p;
   p.cluster = line.cluster;
   p.queue = trace_.line_name(id);
@@ -75,7 +75,7 @@ Party Examiner::party(const Touch& t) const {
   return party(t.line, t.step, t.write ? "writes" : "reads", t.region.address);
 }
 
-Finding Examiner::about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const {
+Finding Examiner::about(FindingKind kind, const Touch& touch, Interval bytes, const char* detail) const {
   Finding f;
   f.kind = kind;
   f.parties.push_back(party(touch));
@@ -85,7 +85,7 @@ Finding Examiner::about(Kind kind, const Touch& touch, Interval bytes, const cha
   return f;
 }
 
-void Examiner::tell(Kind kind, const Touch& touch, Interval bytes, const char* detail) {
+void Examiner::tell(FindingKind kind, const Touch& touch, Interval bytes, const char* detail) {
   add(about(kind, touch, bytes, detail), touch.line, touch.line);
 }
 
@@ -100,20 +100,20 @@ void Examiner::complaints() {
       f.parties.back().place = c.low == 0 ? "" : place(f.parties.back().cluster, c.low);
     }
     switch (c.kind) {
-      case Complaint::Kind::kRefused:
-        f.kind = Kind::kRefused;
+      case Complaint::ComplaintKind::kRefused:
+        f.kind = FindingKind::kRefused;
         break;
-      case Complaint::Kind::kOutside:
-        f.kind = c.text.front() == 'c' ? Kind::kCrossing : Kind::kFreed;
+      case Complaint::ComplaintKind::kOutside:
+        f.kind = c.text.front() == 'c' ? FindingKind::kCrossing : FindingKind::kFreed;
         break;
-      case Complaint::Kind::kHeld:
-        f.kind = Kind::kHeld;
+      case Complaint::ComplaintKind::kHeld:
+        f.kind = FindingKind::kHeld;
         break;
-      case Complaint::Kind::kHalted:
-        f.kind = Kind::kUnknown;
+      case Complaint::ComplaintKind::kHalted:
+        f.kind = FindingKind::kUnknown;
         break;
-      case Complaint::Kind::kContended:
-        f.kind = Kind::kContended;
+      case Complaint::ComplaintKind::kContended:
+        f.kind = FindingKind::kContended;
         f.event = trace_.event_name(c.event, trace_.lines[c.line].cluster);
         f.detail =
             fmt::format("takes tokens of {}, as {} does", event_text(c.event, trace_.lines[c.line].cluster), c.text);
@@ -126,17 +126,17 @@ void Examiner::complaints() {
 // Describes what an unfinished line waits for; false if it only waits for its predecessor. `root`: the tokens never
 // come.
 bool Examiner::stuck(LineId id, Finding& f, bool& root) const {
-  const Line& line = trace_.lines[id];
+  const TraceLine& line = trace_.lines[id];
   const std::uint32_t at = order_.taken(id);
   if (at == line.steps.size()) return false;
   const TraceStep& s = line.steps[at];
-  f.kind = Kind::kDeadlock;
+  f.kind = FindingKind::kDeadlock;
   f.parties = {party(id, at, "", 0)};
   const auto goes_on = [&](LineId giver) { return order_.taken(giver) < trace_.lines[giver].steps.size(); };
   for (std::uint32_t i = s.first_take; i < s.first_take + s.takes; ++i) {
     const Take& t = trace_.takes[i];
     if (order_.given(t.event) >= t.needed) continue;
-    const Event& e = trace_.events[t.event];
+    const TraceEvent& e = trace_.events[t.event];
     root = std::none_of(e.signallers.begin(), e.signallers.end(), goes_on);
     f.event = trace_.event_name(t.event, line.cluster);
     f.detail = fmt::format("waits for {}, which receives {} of the {} tokens taken up to then",
@@ -166,14 +166,14 @@ void Examiner::deadlock() {
 void Examiner::tokens() {
   constexpr std::uint64_t kMostTokens = 0xFFFF'FFFF;  // maximum of a counter
   for (std::uint32_t e = 0; e < trace_.events.size(); ++e) {
-    const Event& event = trace_.events[e];
+    const TraceEvent& event = trace_.events[e];
     if (event.given == 0 && event.takers.empty()) continue;
     Finding f;
     const std::uint32_t cluster = e / trace_.machine().events.events;
     f.event = trace_.event_name(e, cluster);
     const std::string text = event_text(e, cluster);
     const LineId key = e;
-    const auto tell_of = [&](Kind kind, LineId line, std::string detail) {
+    const auto tell_of = [&](FindingKind kind, LineId line, std::string detail) {
       Finding one = f;
       one.kind = kind;
       one.detail = std::move(detail);
@@ -191,12 +191,12 @@ void Examiner::tokens() {
     std::uint64_t may_stay = event.given_by_processor;
     for (const std::uint32_t last : event.last) may_stay += last;
     if (event.given > taken + may_stay) {
-      tell_of(Kind::kLeftOver, event.signallers.back(),
+      tell_of(FindingKind::kLeftOver, event.signallers.back(),
               fmt::format("{} receives {} tokens, {} of them from the processor, and {} are taken", text, event.given,
                           event.given_by_processor, taken));
     }
     if (event.given > kMostTokens) {
-      tell_of(Kind::kOverflow, event.signallers.front(),
+      tell_of(FindingKind::kOverflow, event.signallers.front(),
               fmt::format("{} receives {} tokens; its counter holds {}", text, event.given, kMostTokens));
     }
   }
@@ -204,7 +204,7 @@ void Examiner::tokens() {
 
 std::uint32_t Examiner::event_between(const Touch& before, const Touch& now) const {
   const auto joins = [&](std::uint32_t event) {
-    const Event& e = trace_.events[event];
+    const TraceEvent& e = trace_.events[event];
     return std::find(e.takers.begin(), e.takers.end(), now.line) != e.takers.end() &&
            std::find(e.signallers.begin(), e.signallers.end(), before.line) != e.signallers.end();
   };
@@ -222,7 +222,7 @@ std::uint32_t Examiner::event_between(const Touch& before, const Touch& now) con
 }
 
 std::string Examiner::event_text(std::uint32_t event, std::uint32_t seen_from) const {
-  const Event& e = trace_.events[event];
+  const TraceEvent& e = trace_.events[event];
   const std::string name = trace_.event_name(event, seen_from);
   if (e.signalled_by == kNone) return e.given > 0 ? name + " (processor)" : name;
   const hal::Descriptor& by = trace_.descriptors[e.signalled_by];
@@ -245,7 +245,7 @@ std::string Examiner::event_text(std::uint32_t event, std::uint32_t seen_from) c
 // last results of the previous command are written. Running maxima and sums are forwarded.
 bool Examiner::ordered_in_line(const Touch& before, const Touch& now) const {
   const std::vector<TraceStep>& steps = trace_.lines[now.line].steps;
-  const CopyPath first = steps[before.step].way, second = steps[now.step].way;
+  const CopyPath first = steps[before.step].copy_path, second = steps[now.step].copy_path;
   if (!now.write) return before.running && now.running;
   if (first == CopyPath::kEngine) return !before.write || (before.running && now.running);
   if (second == CopyPath::kRetired) return true;
@@ -259,11 +259,11 @@ bool Examiner::ordered(const Touch& before, const Touch& now) const {
 
 void Examiner::race(const Touch& one, const Touch& other) {
   // The access that the processor pushed first comes first.
-  const Line &a = trace_.lines[one.line], &b = trace_.lines[other.line];
+  const TraceLine &a = trace_.lines[one.line], &b = trace_.lines[other.line];
   const bool turned = a.cluster == b.cluster && b.steps[other.step].pushed < a.steps[one.step].pushed;
   const Touch &before = turned ? other : one, &now = turned ? one : other;
   Finding f;
-  f.kind = Kind::kRace;
+  f.kind = FindingKind::kRace;
   f.parties = {party(before), party(now)};
   f.low = std::max(before.region.address, now.region.address);
   f.high = std::min(before.region.end(), now.region.end());
@@ -279,7 +279,7 @@ void Examiner::race(const Touch& one, const Touch& other) {
 void Examiner::memories() {
   const hal::Layer& l = job_.block.layer;
   std::uint64_t low = l.q;  // the host writes Q, K and V, except rows that firmware appends
-  for (const Bytes& rows : appended_) {
+  for (const ByteRange& rows : appended_) {
     shadow_.initialise({low, rows.low});
     low = rows.high;
   }
@@ -291,8 +291,8 @@ void Examiner::memories() {
   }
   for (const auto& [line, step] : order_.begun) {
     const TraceStep& s = trace_.lines[line].steps[step];
-    if (s.kind == TraceStep::Kind::kCommand) command(line, step);
-    if (s.kind == TraceStep::Kind::kSpace) space(line, step);
+    if (s.kind == TraceStep::StepKind::kCommand) command(line, step);
+    if (s.kind == TraceStep::StepKind::kSpace) space(line, step);
   }
   if (options_.output_bytes > 0) result();
 }
@@ -310,12 +310,12 @@ void Examiner::command(LineId line, std::uint32_t step) {
     for (const Freed& freed : freed_[trace_.lines[line].cluster]) {
       const bool later = s.pushed > freed.step;
       if (!later && share_a_byte(now.region, {freed.bytes.low, 1, freed.bytes.high - freed.bytes.low, 0})) {
-        tell(Kind::kFreed, now, whole, "firmware gives this space back without waiting for the command");
+        tell(FindingKind::kFreed, now, whole, "firmware gives this space back without waiting for the command");
       }
     }
-    const auto within = [&](const Bytes& b) { return b.low <= whole.low && whole.high <= b.high; };
+    const auto within = [&](const ByteRange& b) { return b.low <= whole.low && whole.high <= b.high; };
     if (a.write && whole.high > l.q && whole.low < l.o && std::none_of(appended_.begin(), appended_.end(), within)) {
-      tell(Kind::kInput, now, whole, "what the host has left there is to be read only");
+      tell(FindingKind::kInput, now, whole, "what the host has left there is to be read only");
     }
     if (!a.write) look_for_blanks(a, now, blank);
     shadow_.touch(now, [&](const Touch& before) {
@@ -329,7 +329,7 @@ void Examiner::command(LineId line, std::uint32_t step) {
 
 // A read of unwritten memory. If it affects only some rows, the same rows of the result become uninitialised.
 void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& rows) {
-  const bool engine = trace_.lines[now.line].steps[now.step].way == CopyPath::kEngine;
+  const bool engine = trace_.lines[now.line].steps[now.step].copy_path == CopyPath::kEngine;
   const hal::Opcode opcode = trace_.descriptors[trace_.lines[now.line].commands[now.step]].opcode;
   BlankRows mine;
   blanks_.find(a.region, mine);
@@ -350,11 +350,11 @@ void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& row
       if (mine.row[row]) rows.add(a.region.rows, row, row + 1, mine.line, mine.step);
     }
   } else if (hole.any()) {
-    tell(Kind::kUnwritten, now, hole, "nothing has written these bytes");
+    tell(FindingKind::kUnwritten, now, hole, "nothing has written these bytes");
   } else if (left.any()) {
-    tell(Kind::kTorn, now, left, "these rows do not belong to those before them");
+    tell(FindingKind::kTorn, now, left, "these rows do not belong to those before them");
   } else if (handed_on) {
-    Finding f = about(Kind::kUnwritten, now, {now.region.address, now.region.end()},
+    Finding f = about(FindingKind::kUnwritten, now, {now.region.address, now.region.end()},
                       "the one makes rows of what nothing has written, the other uses them");
     f.parties.insert(f.parties.begin(), party(mine.line, mine.step, "", 0));
     add(std::move(f), mine.line, now.line);
@@ -368,7 +368,7 @@ void Examiner::space(LineId line, std::uint32_t step) {
   freed_[trace_.lines[line].cluster].push_back({step, bytes});
   shadow_.forget(bytes, [&](const Touch& t) {
     if (clocks_.after(line, step, t.line, t.step)) return;
-    tell(Kind::kFreed, t, {std::max(bytes.low, t.region.address), std::min(bytes.high, t.region.end())},
+    tell(FindingKind::kFreed, t, {std::max(bytes.low, t.region.address), std::min(bytes.high, t.region.end())},
          "firmware gives this space back without waiting for the command");
   });
 }
@@ -380,7 +380,7 @@ void Examiner::result() {
   const Interval hole = shadow_.unwritten(whole);
   if (hole.any()) {
     Finding f;
-    f.kind = Kind::kMissing;
+    f.kind = FindingKind::kMissing;
     f.detail = fmt::format("nothing writes {}", place_text(job_, 0, hole.low));
     f.low = hole.low;
     f.high = hole.high;
@@ -390,7 +390,7 @@ void Examiner::result() {
     const LineId processor = trace_.processor(trace_.lines[t.line].cluster);
     const auto end = static_cast<std::uint32_t>(trace_.lines[processor].steps.size() - 1);
     if (!t.write || clocks_.after(processor, end, t.line, t.step)) return;
-    tell(Kind::kUnfinished, t, {t.region.address, t.region.end()}, "firmware does not wait for it");
+    tell(FindingKind::kUnfinished, t, {t.region.address, t.region.end()}, "firmware does not wait for it");
   });
 }
 

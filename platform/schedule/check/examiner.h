@@ -16,7 +16,7 @@ namespace attnvp::schedule::check {
 
 class Examiner {
  public:
-  Examiner(const Job& job, const Trace& trace, const Options& options);
+  Examiner(const Job& job, const Trace& trace, const CheckOptions& options);
   Report run();
 
  private:
@@ -45,19 +45,19 @@ class Examiner {
   std::uint32_t event_between(const Touch& before, const Touch& now) const;
   // "e4 (P from VEC)": the event's name and, as in waveforms, what its tokens stand for.
   std::string event_text(std::uint32_t event, std::uint32_t seen_from) const;
-  Finding about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const;
-  void tell(Kind kind, const Touch& touch, Interval bytes, const char* detail);
+  Finding about(FindingKind kind, const Touch& touch, Interval bytes, const char* detail) const;
+  void tell(FindingKind kind, const Touch& touch, Interval bytes, const char* detail);
   void add(Finding finding, LineId first, LineId second);
 
   const Job& job_;
   const Trace& trace_;
-  Options options_;
+  CheckOptions options_;
   Clocks clocks_;
   Progress order_;
-  std::vector<Bytes> appended_;  // of K and V; not written by the host
+  std::vector<ByteRange> appended_;  // of K and V; not written by the host
   Shadow shadow_;
   Blanks blanks_;
-  Keys keys_;
+  KeyTracker keys_;
   struct Freed {
     std::uint32_t step;
     Interval bytes;
@@ -70,7 +70,7 @@ class Examiner {
     bool operator==(const Maximum& o) const { return line == o.line && step == o.step; }
   };
   std::map<std::pair<LineId, std::uint32_t>, Maximum> made_with_;  // by commands that use a maximum
-  std::map<std::tuple<Kind, LineId, LineId>, std::size_t> known_;
+  std::map<std::tuple<FindingKind, LineId, LineId>, std::size_t> known_;
   Report report_;
 };
 

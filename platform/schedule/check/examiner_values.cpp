@@ -5,8 +5,8 @@ namespace attnvp::schedule::check {
 
 // Source address in Q, K or V of bytes that a copy wrote, and the row stride there; 0: another source.
 std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const {
-  const Line& line = trace_.lines[write.line];
-  if (line.steps[write.step].way == CopyPath::kEngine) return 0;
+  const TraceLine& line = trace_.lines[write.line];
+  if (line.steps[write.step].copy_path == CopyPath::kEngine) return 0;
   const hal::Descriptor& d = trace_.descriptors[line.commands[write.step]];
   const hal::Operand &from = d.operand[0], &to = d.operand[1];
   const hal::Layer& l = job_.block.layer;
@@ -43,7 +43,7 @@ Interval Examiner::torn(const Region& region) const {
 void Examiner::keys(LineId line, std::uint32_t step) {
   const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
   const hal::Layer& l = job_.block.layer;
-  Keys::Row of_k, of_v;
+  KeyTracker::TensorRow of_k, of_v;
   if (const Touch* write = shadow_.latest_write({d.operand[1].address, 1, 1, 0})) {
     std::uint64_t stride = 0;
     const std::uint64_t from = source_of(*write, d.operand[1].address, stride);
@@ -63,7 +63,7 @@ void Examiner::keys(LineId line, std::uint32_t step) {
   }
   if (wrong.empty()) return;
   Finding f;
-  f.kind = Kind::kKeys;
+  f.kind = FindingKind::kKeys;
   f.parties.push_back(party(line, step, "reads", d.operand[1].address));
   f.detail = std::move(wrong);
   add(std::move(f), line, line);
@@ -72,7 +72,7 @@ void Examiner::keys(LineId line, std::uint32_t step) {
 // Command of an engine that wrote the byte at an address, and its access; nullptr: no engine.
 const hal::Descriptor* Examiner::maker(std::uint64_t address, const Touch*& by) const {
   by = shadow_.latest_write({address, 1, 1, 0});
-  if (by == nullptr || trace_.lines[by->line].steps[by->step].way != CopyPath::kEngine) return nullptr;
+  if (by == nullptr || trace_.lines[by->line].steps[by->step].copy_path != CopyPath::kEngine) return nullptr;
   return &trace_.descriptors[trace_.lines[by->line].commands[by->step]];
 }
 
@@ -95,7 +95,7 @@ void Examiner::scales(LineId line, std::uint32_t step) {
   const auto compare = [&](const Maximum& one, const Maximum& other, const char* detail) {
     if (one.line == kNone || other.line == kNone || one == other) return;
     Finding f;
-    f.kind = Kind::kScales;
+    f.kind = FindingKind::kScales;
     f.parties = {party(one.line, one.step, "writes", one.address), party(line, step, "reads", d.operand[1].address)};
     f.detail = detail;
     add(std::move(f), one.line, line);

@@ -43,7 +43,7 @@ void Progress::run() {
 }
 
 bool Progress::may_begin(LineId id) {
-  const Line& line = trace_.lines[id];
+  const TraceLine& line = trace_.lines[id];
   const std::uint32_t at = taken_[id];
   if (at == line.steps.size() || waits_[id] != 0) return false;
   const TraceStep& s = line.steps[at];
@@ -69,7 +69,7 @@ bool Progress::may_begin(LineId id) {
 }
 
 void Progress::complete(LineId id) {
-  const Line& line = trace_.lines[id];
+  const TraceLine& line = trace_.lines[id];
   const std::uint32_t end = id == held_ && held_at_ < taken_[id] ? held_at_ : taken_[id];
   for (; done_[id] < end; ++done_[id]) {
     const TraceStep& s = line.steps[done_[id]];
@@ -89,7 +89,7 @@ void Progress::complete(LineId id) {
 }
 
 void Progress::advance(LineId id) {
-  const Line& line = trace_.lines[id];
+  const TraceLine& line = trace_.lines[id];
   while (may_begin(id)) {
     const TraceStep& s = line.steps[taken_[id]];
     begun.emplace_back(id, taken_[id]);
@@ -122,7 +122,7 @@ std::vector<std::vector<std::uint32_t>> groups_of(const Trace& trace) {
   return groups;
 }
 
-bool is_dma(const Line& line) { return !line.processor && line.queue.unit == Unit::kDma; }
+bool is_dma(const TraceLine& line) { return !line.processor && line.queue.unit == Unit::kDma; }
 
 }  // namespace
 
@@ -140,7 +140,7 @@ Clocks::Clocks(const Trace& trace, Tokens tokens) : lines_(trace.lines.size()) {
     // Only pairs that can access the same memory: engines of a cluster, and copies.
     for (const LineId l : members) {
       for (const LineId other : members) {
-        const Line &a = trace.lines[l], &b = trace.lines[other];
+        const TraceLine &a = trace.lines[l], &b = trace.lines[other];
         const bool meet = a.cluster == b.cluster || (is_dma(b) && (is_dma(a) || trace.foreign_l1));
         if (b.processor || b.steps.empty() || !meet) continue;
         column_[std::size_t{l} * lines_ + other] = columns_[l]++;

@@ -28,9 +28,9 @@ AddressMap memories_of(const MachineConfig& m) {
 
 // True for operands whose row i affects only row i of the result.
 bool is_by_row(const hal::Descriptor& d, const hal::OperandInfo& o) {
-  if (o.rows != hal::Extent::kRows) return false;
+  if (o.rows != hal::OperandExtent::kRows) return false;
   const hal::OperationInfo& info = *hal::find(d.opcode);
-  return info.unit == Unit::kVec || (info.family == hal::Family::kProduct && o.role == hal::Role::kRead);
+  return info.unit == Unit::kVec || (info.family == hal::Family::kProduct && o.role == hal::OperandRole::kRead);
 }
 
 bool same_bytes(const Region& a, const Region& b) {
@@ -38,15 +38,15 @@ bool same_bytes(const Region& a, const Region& b) {
 }
 
 // Runs of columns that at least one row sees under a block map or pattern.
-std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t columns) {
+std::vector<RowMask::VisibleRun> mapped_runs(const hal::Descriptor& d, std::uint32_t columns) {
   const RowMask mask(d, columns);
   std::vector<char> seen(columns, 0);
   for (std::uint32_t row = 0; row < d.rows; ++row) {
-    for (const RowMask::Run& r : mask.of(row).runs)
+    for (const RowMask::VisibleRun& r : mask.of(row).runs)
       std::fill(seen.begin() + static_cast<std::ptrdiff_t>(r.first), seen.begin() + static_cast<std::ptrdiff_t>(r.end),
                 1);
   }
-  std::vector<RowMask::Run> runs;
+  std::vector<RowMask::VisibleRun> runs;
   for (std::uint64_t j = 0; j < columns; ++j) {
     if (seen[j] == 0) continue;
     if (!runs.empty() && runs.back().end == j) {
@@ -73,7 +73,7 @@ std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
     parts.back().region.row_bytes = std::uint64_t{to - from} * bytes;
   };
   if (RowMask(d, columns).by_run()) {
-    for (const RowMask::Run& r : mapped_runs(d, columns)) {
+    for (const RowMask::VisibleRun& r : mapped_runs(d, columns)) {
       add(rule.key + static_cast<std::uint32_t>(r.first), rule.key + static_cast<std::uint32_t>(r.end));
     }
     return parts;
@@ -127,7 +127,7 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Trace
     }
   }
   const auto own = [&](int side) { return d.operand[side].address - hal::l1_base(cluster) < machine_.l1.size_bytes; };
-  step.way = own(0) && !own(1) ? CopyPath::kOutOfL1 : CopyPath::kRetired;
+  step.copy_path = own(0) && !own(1) ? CopyPath::kOutOfL1 : CopyPath::kRetired;
   return {};
 }
 
@@ -184,10 +184,10 @@ namespace {
 constexpr std::size_t kBetween = 1U << 14;  // steps or complaints between checks of memory use
 }
 
-Recorder::Recorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels)
+TraceRecorder::TraceRecorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels)
     : trace_(trace), accesses_(accesses), cluster_(cluster), levels_(levels) {}
 
-TraceStep Recorder::processor_step(TraceStep::Kind kind) const {
+TraceStep TraceRecorder::processor_step(TraceStep::StepKind kind) const {
   TraceStep step;
   step.kind = kind;
   step.first_take = static_cast<std::uint32_t>(trace_.takes.size());
@@ -196,19 +196,20 @@ TraceStep Recorder::processor_step(TraceStep::Kind kind) const {
   return step;
 }
 
-void Recorder::add_processor_step(const TraceStep& step) {
+void TraceRecorder::add_processor_step(const TraceStep& step) {
   const LineId line = trace_.processor(cluster_);
   trace_.lines[line].steps.push_back(step);
-  if (trace_.lines[line].steps.size() % kBetween == 0) trace_.account();
+  if (trace_.lines[line].steps.size() % kBetween == 0) trace_.update_memory();
 }
 
-void Recorder::complain(Complaint::Kind kind, LineId line, std::uint64_t low, std::uint64_t high, std::string text) {
+void TraceRecorder::complain(Complaint::ComplaintKind kind, LineId line, std::uint64_t low, std::uint64_t high,
+                             std::string text) {
   const auto step = static_cast<std::uint32_t>(trace_.lines[line].steps.size());
   trace_.complaints.push_back({kind, line, step, low, high, std::move(text)});
-  if (trace_.complaints.size() % kBetween == 0) trace_.account();
+  if (trace_.complaints.size() % kBetween == 0) trace_.update_memory();
 }
 
-void Recorder::add_events(LineId line, const hal::Descriptor& d, TraceStep& step) {
+void TraceRecorder::add_events(LineId line, const hal::Descriptor& d, TraceStep& step) {
   const std::uint32_t events = trace_.machine().events.events;
   for (const hal::EventRef& w : d.wait) {
     for (std::uint32_t e = w.first(); w.tokens() > 0 && e < w.first() + w.span() && e < events; ++e) {
@@ -228,7 +229,7 @@ void Recorder::add_events(LineId line, const hal::Descriptor& d, TraceStep& step
 }
 
 // Accesses to the cluster's own L1 must lie within one allocated buffer, if the buffers are known.
-void Recorder::check_space(LineId line, const TraceStep& step) {
+void TraceRecorder::check_space(LineId line, const TraceStep& step) {
   const std::vector<Buffer>& buffers = trace_.buffers[cluster_];
   const std::uint64_t base = hal::l1_base(cluster_);
   for (std::uint32_t i = step.first_access; i < step.first_access + step.accesses; ++i) {
@@ -245,25 +246,25 @@ void Recorder::check_space(LineId line, const TraceStep& step) {
     for (auto b = buffers.rbegin(); b != buffers.rend() && in == nullptr; ++b) in = b->low <= low ? &*b : nullptr;
     if (in != nullptr && high <= in->high) continue;
     const bool held = high <= base + held_;
-    complain(Complaint::Kind::kOutside, line, low, high,
+    complain(Complaint::ComplaintKind::kOutside, line, low, high,
              held ? "crosses from one buffer into the next" : "lies beyond what firmware holds of L1");
   }
 }
 
-void Recorder::command(const Queue& queue, const hal::Descriptor& d) {
+void TraceRecorder::command(const Queue& queue, const hal::Descriptor& d) {
   const LineId line = trace_.line_of(cluster_, queue);
   if (line == kNone) {
-    return complain(Complaint::Kind::kRefused, trace_.processor(cluster_), 0, 0, "there is no such queue");
+    return complain(Complaint::ComplaintKind::kRefused, trace_.processor(cluster_), 0, 0, "there is no such queue");
   }
   if (std::exchange(first_, false)) held_at_first_ = held_;
-  TraceStep push = processor_step(TraceStep::Kind::kPush);
+  TraceStep push = processor_step(TraceStep::StepKind::kPush);
   push.to = line;
-  TraceStep step = processor_step(TraceStep::Kind::kCommand);
+  TraceStep step = processor_step(TraceStep::StepKind::kCommand);
   step.pushed = static_cast<std::uint32_t>(trace_.lines[trace_.processor(cluster_)].steps.size());
   const Refusal refusal = accesses_.of(cluster_, queue, d, step, trace_.accesses);
   if (refusal.any()) {
     trace_.accesses.resize(step.first_access);
-    complain(Complaint::Kind::kRefused, line, refusal.address, refusal.address, refusal.detail);
+    complain(Complaint::ComplaintKind::kRefused, line, refusal.address, refusal.address, refusal.detail);
   }
   step.accesses = static_cast<std::uint32_t>(trace_.accesses.size()) - step.first_access;
   add_events(line, d, step);
@@ -274,36 +275,36 @@ void Recorder::command(const Queue& queue, const hal::Descriptor& d) {
   add_processor_step(push);
 }
 
-void Recorder::replace(const Queue& queue, const hal::Descriptor& /*descriptor*/) {
+void TraceRecorder::replace(const Queue& queue, const hal::Descriptor& /*descriptor*/) {
   const LineId line = trace_.line_of(cluster_, queue);
-  complain(Complaint::Kind::kHalted, line == kNone ? trace_.processor(cluster_) : line, 0, 0,
+  complain(Complaint::ComplaintKind::kHalted, line == kNone ? trace_.processor(cluster_) : line, 0, 0,
            "the processor halts an engine and gives it other commands, which the checker does not follow");
 }
 
-void Recorder::give(std::uint32_t event, std::uint32_t tokens) {
+void TraceRecorder::give(std::uint32_t event, std::uint32_t tokens) {
   if (!has(event)) return;
-  TraceStep step = processor_step(TraceStep::Kind::kGive);
+  TraceStep step = processor_step(TraceStep::StepKind::kGive);
   trace_.give(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
   add_processor_step(step);
 }
 
-void Recorder::take(std::uint32_t event, std::uint32_t tokens) {
+void TraceRecorder::take(std::uint32_t event, std::uint32_t tokens) {
   if (!has(event)) return;
-  TraceStep step = processor_step(TraceStep::Kind::kTake);
+  TraceStep step = processor_step(TraceStep::StepKind::kTake);
   trace_.take(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
   add_processor_step(step);
 }
 
-bool Recorder::has(std::uint32_t event) {
+bool TraceRecorder::has(std::uint32_t event) {
   if (event < trace_.machine().events.events) return true;
-  complain(Complaint::Kind::kRefused, trace_.processor(cluster_), 0, 0,
+  complain(Complaint::ComplaintKind::kRefused, trace_.processor(cluster_), 0, 0,
            fmt::format("the processor names event {}, which the event unit does not have", event));
   return false;
 }
 
 // A tag gives the purpose of the next allocation; a release without tag frees the newest buffer. A release with a tag
 // makes addresses unknown.
-void Recorder::allocated(std::uint64_t bytes) {
+void TraceRecorder::allocated(std::uint64_t bytes) {
   std::vector<Buffer>& buffers = trace_.buffers[cluster_];
   const std::uint64_t base = hal::l1_base(cluster_), before = held_;
   held_ = bytes;
@@ -320,14 +321,14 @@ void Recorder::allocated(std::uint64_t bytes) {
       else
         break;
     }
-    TraceStep step = processor_step(TraceStep::Kind::kSpace);
+    TraceStep step = processor_step(TraceStep::StepKind::kSpace);
     step.low = base + bytes;
     step.high = base + before;
     add_processor_step(step);
   }
 }
 
-std::uint32_t Recorder::level(const Queue& queue) {
+std::uint32_t TraceRecorder::level(const Queue& queue) {
   const LineId line = trace_.line_of(cluster_, queue);
   asked_ = true;
   if (line == kNone) return 0;
@@ -340,10 +341,10 @@ std::uint32_t Recorder::level(const Queue& queue) {
   const LineId processor = trace_.processor(cluster_);
   const std::uint32_t at = progress_->taken(processor);
   const std::vector<TraceStep>& steps = trace_.lines[processor].steps;
-  if (at < steps.size() && steps[at].kind == TraceStep::Kind::kTake) return trace_.lines[line].depth;
+  if (at < steps.size() && steps[at].kind == TraceStep::StepKind::kTake) return trace_.lines[line].depth;
   return progress_->level(line);
 }
 
-void Recorder::end() { add_processor_step(processor_step(TraceStep::Kind::kEnd)); }
+void TraceRecorder::end() { add_processor_step(processor_step(TraceStep::StepKind::kEnd)); }
 
 }  // namespace attnvp::schedule::check

@@ -33,12 +33,12 @@ class Accesses {
   std::vector<VecPlanner> vec_;  // one for each core, or one if cores are equal
 };
 
-class Recorder final : public Reader {
+class TraceRecorder final : public Reader {
  public:
   // Queue levels reported to firmware: those of engines without latency, or always full. Not used when a simulation is
   // recorded.
   enum class Levels : std::uint8_t { kFast, kFull };
-  Recorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels);
+  TraceRecorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels);
 
   void command(const Queue& queue, const hal::Descriptor& descriptor) override;
   void replace(const Queue& queue, const hal::Descriptor& descriptor) override;
@@ -55,11 +55,11 @@ class Recorder final : public Reader {
 
  private:
   bool has(std::uint32_t event);  // otherwise reports a complaint
-  TraceStep processor_step(TraceStep::Kind kind) const;
+  TraceStep processor_step(TraceStep::StepKind kind) const;
   void add_processor_step(const TraceStep& step);
   void add_events(LineId line, const hal::Descriptor& descriptor, TraceStep& step);
   void check_space(LineId line, const TraceStep& step);
-  void complain(Complaint::Kind kind, LineId line, std::uint64_t low, std::uint64_t high, std::string text);
+  void complain(Complaint::ComplaintKind kind, LineId line, std::uint64_t low, std::uint64_t high, std::string text);
 
   Trace& trace_;
   Accesses& accesses_;

@@ -76,14 +76,14 @@ std::vector<Touch>& Shadow::block_of(const Region& r) {
   const Interval bytes{r.address, r.end()};
   auto at = first_in(bytes);
   if (at == blocks_.end() || at->first >= bytes.high) {
-    return blocks_.emplace(bytes.low, Block{bytes.high, {}}).first->second.touches;
+    return blocks_.emplace(bytes.low, ByteBlock{bytes.high, {}}).first->second.touches;
   }
   if (at->first > bytes.low) {  // extended downwards
-    Block block = std::move(at->second);
+    ByteBlock block = std::move(at->second);
     blocks_.erase(at);
     at = blocks_.emplace(bytes.low, std::move(block)).first;
   }
-  Block& block = at->second;
+  ByteBlock& block = at->second;
   block.end = std::max(block.end, bytes.high);
   for (auto next = std::next(at); next != blocks_.end() && next->first < block.end; next = blocks_.erase(next)) {
     block.end = std::max(block.end, next->second.end);

@@ -74,11 +74,11 @@ class Shadow {
   }
 
  private:
-  struct Block {
+  struct ByteBlock {
     std::uint64_t end;
     std::vector<Touch> touches;
   };
-  using Blocks = std::map<std::uint64_t, Block>;
+  using Blocks = std::map<std::uint64_t, ByteBlock>;
   Blocks::iterator first_in(Interval bytes);
   std::vector<Touch>& block_of(const Region& region);  // merges the blocks that the region spans
 

@@ -14,7 +14,7 @@ Trace::Trace(const MachineConfig& m)
   events.resize(std::size_t{m.clusters} * events_);
   buffers.resize(m.clusters);
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
-    Line line;
+    TraceLine line;
     line.cluster = c;
     line.processor = true;
     lines.push_back(line);
@@ -33,13 +33,13 @@ Trace::Trace(const MachineConfig& m)
   }
 }
 
-void Trace::account() {
+void Trace::update_memory() {
   const auto bytes_of = [](const auto& v) { return v.capacity() * sizeof v[0]; };
   std::uint64_t bytes = bytes_of(takes) + bytes_of(gives) + bytes_of(accesses) + bytes_of(descriptors) +
                         bytes_of(complaints) + bytes_of(bridges) + bytes_of(tags);
   for (const Complaint& c : complaints) bytes += c.text.capacity();
-  for (const Line& line : lines) bytes += bytes_of(line.steps) + bytes_of(line.commands);
-  for (const Event& event : events) bytes += bytes_of(event.uses);
+  for (const TraceLine& line : lines) bytes += bytes_of(line.steps) + bytes_of(line.commands);
+  for (const TraceEvent& event : events) bytes += bytes_of(event.uses);
   share_.require(bytes);
 }
 
@@ -58,7 +58,7 @@ std::string Trace::event_name(std::uint32_t event, std::uint32_t seen_from) cons
 std::string Trace::line_name(LineId line) const { return lines[line].processor ? "cpu" : name_of(lines[line].queue); }
 
 void Trace::take(LineId line, TraceStep& step, std::uint32_t event, std::uint32_t tokens) {
-  Event& e = events[event];
+  TraceEvent& e = events[event];
   const auto at = static_cast<std::size_t>(std::find(e.takers.begin(), e.takers.end(), line) - e.takers.begin());
   if (at == e.takers.size()) {
     e.takers.push_back(line);
@@ -74,29 +74,30 @@ void Trace::take(LineId line, TraceStep& step, std::uint32_t event, std::uint32_
 }
 
 void Trace::settle() {
-  const auto shared = [](const Event& e) { return e.takers.size() > 1; };
+  const auto shared = [](const TraceEvent& e) { return e.takers.size() > 1; };
   if (std::none_of(events.begin(), events.end(), shared)) return;
   const Clocks clocks(*this, Tokens::kOwn);  // counts fewer tokens, so establishes less order
   for (std::uint32_t id = 0; id < events.size(); ++id) {
-    Event& e = events[id];
+    TraceEvent& e = events[id];
     if (!shared(e)) continue;
-    const Event::Use* contender = nullptr;
+    const TraceEvent::EventUse* contender = nullptr;
     for (std::size_t i = 1; i < e.uses.size() && contender == nullptr; ++i) {
-      const Event::Use &a = e.uses[i - 1], &b = e.uses[i];
+      const TraceEvent::EventUse &a = e.uses[i - 1], &b = e.uses[i];
       const bool processor = lines[a.line].processor;  // blocks until it has taken; its next steps come after
       const bool in_order = a.line == b.line || (processor ? lines[b.line].steps[b.step].pushed > a.step
                                                            : clocks.after(b.line, b.step, a.line, a.step));
       if (!in_order) contender = &b;
     }
     if (contender == nullptr) continue;
-    const Event::Use& a = *(contender - 1);
-    complaints.push_back({Complaint::Kind::kContended, contender->line, contender->step, 0, 0, line_name(a.line), id});
-    for (const Event::Use& use : e.uses) takes[use.take].needed = takes[use.take].own;
+    const TraceEvent::EventUse& a = *(contender - 1);
+    complaints.push_back(
+        {Complaint::ComplaintKind::kContended, contender->line, contender->step, 0, 0, line_name(a.line), id});
+    for (const TraceEvent::EventUse& use : e.uses) takes[use.take].needed = takes[use.take].own;
   }
 }
 
 void Trace::give(LineId line, TraceStep& step, std::uint32_t event, std::uint32_t tokens) {
-  Event& e = events[event];
+  TraceEvent& e = events[event];
   const auto at =
       static_cast<std::size_t>(std::find(e.signallers.begin(), e.signallers.end(), line) - e.signallers.begin());
   if (at == e.signallers.size()) {

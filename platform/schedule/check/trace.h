@@ -41,9 +41,9 @@ struct Access {
 enum class CopyPath : std::uint8_t { kEngine, kOutOfL1, kRetired };
 
 struct TraceStep {
-  enum class Kind : std::uint8_t { kCommand, kPush, kGive, kTake, kSpace, kEnd };
-  Kind kind = Kind::kCommand;
-  CopyPath way = CopyPath::kEngine;
+  enum class StepKind : std::uint8_t { kCommand, kPush, kGive, kTake, kSpace, kEnd };
+  StepKind kind = StepKind::kCommand;
+  CopyPath copy_path = CopyPath::kEngine;
   bool after_previous = false;  // begins after all earlier steps of its queue have given their tokens
   bool holds_next = false;      // later steps take no tokens before it has given its own
   std::uint32_t takes = 0, first_take = 0, gives = 0, first_give = 0, accesses = 0, first_access = 0;
@@ -52,7 +52,7 @@ struct TraceStep {
   std::uint64_t low = 0, high = 0;  // kSpace: freed L1 address range; low = high: none
 };
 
-struct Line {
+struct TraceLine {
   std::uint32_t cluster = 0;
   bool processor = false;
   Queue queue;
@@ -61,14 +61,14 @@ struct Line {
   std::vector<std::uint32_t> commands;  // index of the descriptor, for each step
 };
 
-struct Event {
-  struct Use {
+struct TraceEvent {
+  struct EventUse {
     LineId line;
     std::uint32_t step, take;  // index in Trace::takes
     std::uint32_t tokens;
   };
   std::vector<LineId> takers, signallers;
-  std::vector<Use> uses;                            // takes in program order
+  std::vector<EventUse> uses;                       // takes in program order
   std::vector<std::uint64_t> taken;                 // tokens taken by each taker
   std::vector<std::uint32_t> last;                  // tokens in the last give of each signalling line
   std::uint64_t all = 0;                            // tokens taken by all takers
@@ -85,8 +85,8 @@ struct Buffer {
 
 // Errors that do not depend on the order of steps.
 struct Complaint {
-  enum class Kind : std::uint8_t { kRefused, kOutside, kHeld, kHalted, kContended };
-  Kind kind;
+  enum class ComplaintKind : std::uint8_t { kRefused, kOutside, kHeld, kHalted, kContended };
+  ComplaintKind kind;
   LineId line;
   std::uint32_t step;
   std::uint64_t low = 0, high = 0;
@@ -105,8 +105,8 @@ class Trace {
   std::string event_name(std::uint32_t event, std::uint32_t seen_from) const;  // "e3", "c2.e3"
   std::string line_name(LineId line) const;
 
-  std::vector<Line> lines;
-  std::vector<Event> events;
+  std::vector<TraceLine> lines;
+  std::vector<TraceEvent> events;
   std::vector<Take> takes;
   std::vector<Give> gives;
   std::vector<Access> accesses;
@@ -126,12 +126,12 @@ class Trace {
   void settle();
 
   // Accounts for the trace's host memory (models/memory/storage/host_memory.h). Throws host_memory::Exceeded.
-  void account();
+  void update_memory();
 
  private:
   const MachineConfig& machine_;
   std::uint32_t lines_per_cluster_, events_;
-  host_memory::Share share_{"the record of commands that are checked"};
+  host_memory::MemoryShare share_{"the record of commands that are checked"};
 };
 
 }  // namespace attnvp::schedule::check

@@ -29,30 +29,30 @@ RegionShare share_of(const Region& part, std::int64_t row, std::int64_t byte, co
 }  // namespace
 
 template <typename Visit>
-void Keys::each_in(const Region& region, const Visit& visit) const {
+void KeyTracker::each_in(const Region& region, const Visit& visit) const {
   auto c = columns_.lower_bound(region.address > longest_ ? region.address - longest_ : 0);
   for (; c != columns_.end() && c->first < region.end(); ++c) visit(c->second);
 }
 
-void Keys::add(const Columns& c) {
+void KeyTracker::add(const KeyColumns& c) {
   columns_.emplace(c.region.address, c);
   longest_ = std::max(longest_, c.region.end() - c.region.address);
 }
 
-void Keys::forget(const Region& region) {
+void KeyTracker::forget(const Region& region) {
   auto c = columns_.lower_bound(region.address > longest_ ? region.address - longest_ : 0);
   while (c != columns_.end() && c->first < region.end()) {
     c = share_a_byte(c->second.region, region) ? columns_.erase(c) : std::next(c);
   }
 }
 
-void Keys::forget(const hal::Descriptor& d, int operand) {
+void KeyTracker::forget(const hal::Descriptor& d, int operand) {
   if (d.type[operand] != hal::ElementType::kNone) forget(region_of(d, operand));
 }
 
-Keys::Row Keys::at(std::uint64_t address) const {
-  Row row;
-  each_in({address, 1, 1, 0}, [&](const Columns& c) {
+KeyTracker::TensorRow KeyTracker::at(std::uint64_t address) const {
+  TensorRow row;
+  each_in({address, 1, 1, 0}, [&](const KeyColumns& c) {
     const std::uint64_t offset = address - c.region.address;
     const std::uint64_t byte = c.region.rows > 1 ? offset % c.region.row_stride : offset;
     if (share_a_byte(c.region, {address, 1, 1, 0})) row = c.key + byte / c.element_bytes;
@@ -60,11 +60,11 @@ Keys::Row Keys::at(std::uint64_t address) const {
   return row;
 }
 
-void Keys::transfer(const hal::Descriptor& d) {
+void KeyTracker::transfer(const hal::Descriptor& d) {
   const Region from = region_of(d, 0), to = region_of(d, 1);
   const std::uint32_t from_bytes = hal::element_bytes(d.type[0]), to_bytes = hal::element_bytes(d.type[1]);
-  std::vector<Columns> moved;
-  each_in(from, [&](const Columns& c) {
+  std::vector<KeyColumns> moved;
+  each_in(from, [&](const KeyColumns& c) {
     if (c.element_bytes != from_bytes ||
         (from.rows > 1 && c.region.rows > 1 && from.row_stride != c.region.row_stride)) {
       return;
@@ -89,12 +89,12 @@ void Keys::transfer(const hal::Descriptor& d) {
     }
   });
   forget(to);
-  for (const Columns& c : moved) add(c);
+  for (const KeyColumns& c : moved) add(c);
 }
 
-std::string Keys::follow(LineId line, const hal::Descriptor& d, Row of_k, Row of_v) {
+std::string KeyTracker::follow(LineId line, const hal::Descriptor& d, TensorRow of_k, TensorRow of_v) {
   std::string wrong;
-  const auto judge = [&](const Row& probabilities) {
+  const auto check_rows = [&](const TensorRow& probabilities) {
     if (!probabilities) return;
     if (of_k) wrong = "probabilities are multiplied with rows of V, these are of K";
     if (!of_v || *probabilities == *of_v) return;
@@ -108,7 +108,7 @@ std::string Keys::follow(LineId line, const hal::Descriptor& d, Row of_k, Row of
     case hal::Opcode::kMatmul: {
       const bool scores = (d.flags & hal::kTransposeB) != 0;
       if (scores) judge_scores();
-      if (!scores) judge(at(d.operand[0].address));
+      if (!scores) check_rows(at(d.operand[0].address));
       forget(d, 2);
       if (scores && of_k) add({region_of(d, 2), *of_k, hal::element_bytes(d.type[2])});
       break;
@@ -121,7 +121,7 @@ std::string Keys::follow(LineId line, const hal::Descriptor& d, Row of_k, Row of
       break;
     case hal::Opcode::kAttendTile: {
       const auto tile = resident_.find({line, d.tail.tile.slot});
-      judge(tile == resident_.end() ? Row{} : Row{tile->second});
+      check_rows(tile == resident_.end() ? TensorRow{} : TensorRow{tile->second});
       forget(d, 2);
       break;
     }
@@ -181,7 +181,7 @@ void Blanks::cut(std::uint64_t low, std::uint64_t high) {
   if (at != blank_.begin()) --at;
   while (at != blank_.end() && at->first < high) {
     const std::uint64_t begin = at->first;
-    const Bytes bytes = at->second;
+    const BlankBytes bytes = at->second;
     if (bytes.end <= low) {
       ++at;
       continue;

@@ -59,7 +59,7 @@ std::vector<float> naive(const Problem& p) {
   return c;
 }
 
-Matrix<const float> partials_of(const Problem& p) {
+MatrixView<const float> partials_of(const Problem& p) {
   return {p.partials.empty() ? nullptr : p.partials.data(), p.c_stride};
 }
 
@@ -68,14 +68,14 @@ void expect_exact(const Problem& p, Workspace& workspace) {
   const std::vector<float> expected = naive(p);
   std::vector<float> c32(expected.size(), kGuard);
   matmul(p.shape, {p.a.data(), p.a_stride}, {p.b.data(), p.b_stride}, partials_of(p),
-         Matrix<float>{c32.data(), p.c_stride}, workspace);
+         MatrixView<float>{c32.data(), p.c_stride}, workspace);
   ASSERT_EQ(std::memcmp(c32.data(), expected.data(), c32.size() * sizeof(float)), 0)
       << p.shape.m << "x" << p.shape.n << "x" << p.shape.k;
 
   const Half guard = half_from_float(kGuard);
   std::vector<Half> c16(expected.size(), guard);
   matmul(p.shape, {p.a.data(), p.a_stride}, {p.b.data(), p.b_stride}, partials_of(p),
-         Matrix<Half>{c16.data(), p.c_stride}, workspace);
+         MatrixView<Half>{c16.data(), p.c_stride}, workspace);
   for (std::size_t i = 0; i < c16.size(); ++i) ASSERT_EQ(c16[i], half_from_float(expected[i])) << i;
 }
 
@@ -111,19 +111,19 @@ TEST_P(MatmulTest, SplitAlongKIsTheSame) {
   const MatmulShape whole{37, 45, 300, true};
   const std::vector<Half> a = random_halves(whole.m * whole.k), b = random_halves(whole.n * whole.k);
   std::vector<Half> expected(whole.m * whole.n), c16(expected.size());
-  matmul(whole, {a.data(), whole.k}, {b.data(), whole.k}, {}, Matrix<Half>{expected.data(), whole.n}, workspace_);
+  matmul(whole, {a.data(), whole.k}, {b.data(), whole.k}, {}, MatrixView<Half>{expected.data(), whole.n}, workspace_);
   std::vector<float> c(expected.size());
-  Matrix<const float> partials;
+  MatrixView<const float> partials;
   for (std::size_t k = 0; k < 250; k += 50) {
     MatmulShape part = whole;
     part.k = 50;
-    matmul(part, {a.data() + k, whole.k}, {b.data() + k, whole.k}, partials, Matrix<float>{c.data(), whole.n},
+    matmul(part, {a.data() + k, whole.k}, {b.data() + k, whole.k}, partials, MatrixView<float>{c.data(), whole.n},
            workspace_);
     partials = {c.data(), whole.n};  // in place from now on
   }
   MatmulShape last = whole;
   last.k = 50;
-  matmul(last, {a.data() + 250, whole.k}, {b.data() + 250, whole.k}, partials, Matrix<Half>{c16.data(), whole.n},
+  matmul(last, {a.data() + 250, whole.k}, {b.data() + 250, whole.k}, partials, MatrixView<Half>{c16.data(), whole.n},
          workspace_);
   EXPECT_EQ(c16, expected);
 }
@@ -134,14 +134,14 @@ TEST_P(MatmulTest, SpecialValues) {
   const std::vector<Half> b = {big, inf,       0, one,  // 2 x 4
                                big, minus_inf, 0, kHalfNan};
   std::vector<Half> c(8);
-  matmul({2, 4, 2, false}, {a.data(), 2}, {b.data(), 4}, {}, Matrix<Half>{c.data(), 4}, workspace_);
+  matmul({2, 4, 2, false}, {a.data(), 2}, {b.data(), 4}, {}, MatrixView<Half>{c.data(), 4}, workspace_);
   EXPECT_EQ(c, (std::vector<Half>{inf, kHalfNan, 0, kHalfNan, inf, kHalfNan, kHalfNan, kHalfNan}));
 }
 
 TEST_P(MatmulTest, EmptyK) {
   const float partial = 1.5F;
   Half c = 0;
-  matmul({1, 1, 0, false}, {}, {}, {&partial, 1}, Matrix<Half>{&c, 1}, workspace_);
+  matmul({1, 1, 0, false}, {}, {}, {&partial, 1}, MatrixView<Half>{&c, 1}, workspace_);
   EXPECT_EQ(c, half_from_float(1.5F));
 }
 

@@ -16,8 +16,8 @@ struct Case {
   std::vector<unsigned char> a, b;
   std::size_t a_stride, b_stride;  // elements
   ElementType type;
-  Elements left() const { return {a.data(), a_stride * hal::element_bytes(type), type}; }
-  Elements right() const { return {b.data(), b_stride * hal::element_bytes(type), type}; }
+  ElementMatrix left() const { return {a.data(), a_stride * hal::element_bytes(type), type}; }
+  ElementMatrix right() const { return {b.data(), b_stride * hal::element_bytes(type), type}; }
   float value(const std::vector<unsigned char>& m, std::size_t at) const {
     float x = 0;
     floats_from(type, m.data() + at * hal::element_bytes(type), &x, 1);
@@ -107,7 +107,7 @@ TEST(MatmulTypes, IntegersAreExact) {
       set_isa(isa);
       std::vector<std::int32_t> got(shape.m * shape.n, -17), got_rows(shape.m, 4);
       Workspace workspace;
-      add_products(shape, c.left(), c.right(), Matrix<std::int32_t>{got.data(), shape.n}, workspace);
+      add_products(shape, c.left(), c.right(), MatrixView<std::int32_t>{got.data(), shape.n}, workspace);
       add_rows(shape, c.left(), got_rows.data(), 1);
       EXPECT_EQ(got, expected);
       EXPECT_EQ(got_rows, expected_rows);
@@ -122,7 +122,7 @@ TEST(MatmulTypes, IntegerSumsBeyondFp32) {
   std::int32_t sum = 0;
   Workspace workspace;
   add_products({1, 1, depth, true}, {ones.data(), depth, ElementType::kInt8}, {ones.data(), depth, ElementType::kInt8},
-               Matrix<std::int32_t>{&sum, 1}, workspace);
+               MatrixView<std::int32_t>{&sum, 1}, workspace);
   EXPECT_EQ(sum, 127 * 127 * 4001);
 }
 

@@ -26,7 +26,7 @@ Traced traced(const std::vector<std::string>& settings, const char* network = "H
   std::vector<std::string> all = {"dram.policy=banked", "dram.channels=1"};
   all.insert(all.end(), settings.begin(), settings.end());
   const MachineConfig machine = config::load_hardware("edge", all);
-  trace::Request request;
+  trace::TraceRequest request;
   request.waveform = true;
   request.scopes = {"dram"};
   trace::Session session(request);

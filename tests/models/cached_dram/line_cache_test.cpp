@@ -61,7 +61,7 @@ TEST(LineCache, AThousandRandomTraces) {
     for (int i = 0; i < 300; ++i) {
       at = random() % 3 == 0 ? random() % range : (at + 1) % range;
       const bool write = random() % 3 == 0;
-      const LineCache::Touch touch = cache.touch(at);
+      const LineCache::LineTouch touch = cache.touch(at);
       touch.line->dirty |= write ? 1 : 0;
       const Reference::Outcome expected = reference.use(at, write);
       ASSERT_EQ(touch.hit, expected.hit) << "trace " << trace << " access " << i;

@@ -95,6 +95,17 @@ TEST(MacEngine, ASecondMatmulsFillHidesBehindTheFirst) {
   EXPECT_EQ(bench.core().mac->value("stall_cycles"), 0U);
 }
 
+TEST(MacEngine, SustainsAShareOfItsRate) {
+  // At 62%: 1024 of compute become 1652, the last sub-tile's 128 become 207. Useful and idle slots stay.
+  MachineConfig m = machine();
+  m.mac.sustained_percent = 62;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, kMac, matmul(64, 64, 64, {32, 32, 32}, kA, kB, kC)),
+            kPush + 64 + (1652 - 207) + 207 + 30 + 32);
+  EXPECT_EQ(bench.core().mac->value("busy_cycles"), 1652U);
+  EXPECT_EQ(bench.core().mac->value("slots"), 1024U * 256);
+}
+
 TEST(MacEngine, StallsAreWhatTrafficAddsToCompute) {
   Bench bench;
   cycles_of(bench, kMac, matmul(64, 64, 64, {16, 16, 16}, kA, kB, kC));
@@ -132,7 +143,7 @@ std::uint64_t cycles_in_two(Bench& bench, std::uint16_t flags) {
   std::vector<arith::Half> expected(16 * 16);
   arith::Workspace workspace;
   arith::matmul({16, 16, 32, false}, {a.data(), 32}, {b.data(), 16}, {},
-                arith::Matrix<arith::Half>{expected.data(), 16}, workspace);
+                arith::MatrixView<arith::Half>{expected.data(), 16}, workspace);
   EXPECT_EQ(bench.l1<arith::Half>(kC, 16 * 16), expected);
   return cycles;
 }
@@ -183,7 +194,7 @@ TEST(MacEngine, PartialsInPlace) {
   std::vector<arith::Half> expected(20 * 12);
   arith::Workspace workspace;
   arith::matmul({20, 12, 40, false}, {a.data(), 40}, {b.data(), 12}, {},
-                arith::Matrix<arith::Half>{expected.data(), 12}, workspace);
+                arith::MatrixView<arith::Half>{expected.data(), 12}, workspace);
   EXPECT_EQ(bench.l1<arith::Half>(kC, 20 * 12), expected);
 }
 
@@ -211,8 +222,8 @@ TEST(MacEngine, TransposedBWithStrides) {
   EXPECT_EQ(cycles, kPush + 7 + 9 + 9 + 30 + 1);
   std::vector<arith::Half> expected = guard;
   arith::Workspace workspace;
-  arith::matmul({m, n, k, true}, {a.data(), 16}, {b.data(), 12}, {}, arith::Matrix<arith::Half>{expected.data(), 10},
-                workspace);
+  arith::matmul({m, n, k, true}, {a.data(), 16}, {b.data(), 12}, {},
+                arith::MatrixView<arith::Half>{expected.data(), 10}, workspace);
   EXPECT_EQ(bench.l1<arith::Half>(kC, m * 10), expected);
 }
 
@@ -241,7 +252,7 @@ TEST(MacEngine, AbsentRowsOfBAreZeros) {
     std::vector<arith::Half> expected(m * n);
     arith::Workspace workspace;
     arith::matmul({m, n, k, transposed}, {a.data(), k}, {b.data(), columns}, {},
-                  arith::Matrix<arith::Half>{expected.data(), n}, workspace);
+                  arith::MatrixView<arith::Half>{expected.data(), n}, workspace);
     EXPECT_EQ(bench.l1<arith::Half>(kC, m * n), expected);
   }
 }

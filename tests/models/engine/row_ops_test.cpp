@@ -91,6 +91,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"RescaleFewLanes", rescale_op(4, 65), kPush + 5 + 57 + 19 + 16 + 5, 8}),
     [](const auto& of) { return std::string(of.param.name); });
 
+TEST(RowOps, AnExponentialUnitWorksBesideTheLanes) {
+  // Softmax above: 20 of the 26 lane-cycles are the exponential's. 5 cycles a row, 20 x 16 / 256 for all rows: 2.
+  MachineConfig m = machine();
+  m.vec.exp_unit = true;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, kVec, softmax_op(16, 64, 0)), kPush + 3 + 76 + 6 + 16 + 3);
+}
+
 TEST(RowOps, InOrderWaitsForTheResultsBefore) {
   // Alone each takes what Rescale takes above. In order the second's fill begins when the first's result is in L1.
   const std::uint64_t alone = 13 + 17 + 1 + 16 + 5;

@@ -116,7 +116,7 @@ TEST(TileOps, ValuesAreArith) {
   std::vector<float> sums(rows * (emb + 1));
   arith::Workspace workspace;
   arith::matmul({rows, keys, emb, true}, {q.data(), emb}, {k.data(), emb}, {},
-                arith::Matrix<arith::Half>{s.data(), keys}, workspace);
+                arith::MatrixView<arith::Half>{s.data(), keys}, workspace);
   for (std::uint32_t r = 0; r < rows; ++r) {
     if (r % 3 != 0 && r != 4) {
       EXPECT_EQ(top[r], arith::row_max(&s[r * keys], keys)) << r;
@@ -124,7 +124,7 @@ TEST(TileOps, ValuesAreArith) {
     sums[r * (emb + 1) + emb] = arith::exp_row(&s[r * keys], &s[r * keys], keys, top[r]);
   }
   arith::matmul({rows, emb, keys, false}, {s.data(), keys}, {v.data(), emb}, {},
-                arith::Matrix<float>{sums.data(), emb + 1}, workspace);
+                arith::MatrixView<float>{sums.data(), emb + 1}, workspace);
   const auto found = bench.l1<float>(kSums, sums.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (i / (emb + 1) == 4) {

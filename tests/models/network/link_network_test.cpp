@@ -25,7 +25,7 @@ struct Outcome {
   bool operator==(const Outcome& o) const { return arrived == o.arrived && flits == o.flits; }
 };
 
-// A packet's way is a set of links, each with those that follow it.
+// A packet's route is a set of links, each with those that follow it.
 Outcome flit_by_flit(const Topology& topology, std::uint64_t hop_cycles, const std::vector<Send>& sends) {
   struct Packet {
     std::map<std::uint32_t, std::set<std::uint32_t>> next;
@@ -41,16 +41,16 @@ Outcome flit_by_flit(const Topology& topology, std::uint64_t hop_cycles, const s
   std::vector<Packet> packets(sends.size());
   std::uint64_t left = 0;
   for (std::size_t p = 0; p < sends.size(); ++p) {
-    std::vector<std::uint32_t> way;
+    std::vector<std::uint32_t> route;
     for (const std::uint32_t to : sends[p].to) {
-      topology.way(sends[p].from, to, way);
-      for (std::size_t h = 0; h < way.size(); ++h) {
-        auto& next = packets[p].next[way[h]];
-        if (h + 1 < way.size()) next.insert(way[h + 1]);
+      topology.route(sends[p].from, to, route);
+      for (std::size_t h = 0; h < route.size(); ++h) {
+        auto& next = packets[p].next[route[h]];
+        if (h + 1 < route.size()) next.insert(route[h + 1]);
       }
-      packets[p].last.push_back(way.back());
+      packets[p].last.push_back(route.back());
     }
-    for (std::uint64_t f = 0; f < sends[p].flits; ++f) packets[p].there[way.front()].push_back(sends[p].time + f);
+    for (std::uint64_t f = 0; f < sends[p].flits; ++f) packets[p].there[route.front()].push_back(sends[p].time + f);
     left += sends[p].flits * packets[p].next.size();
   }
   Outcome outcome;
@@ -154,14 +154,14 @@ TEST(LinkNetwork, MulticastOnAMeshIsAsFlitByFlit) { compare(true, true); }
 // 3 columns, 8 nodes: 0 1 2 / 3 4 5 / 6 7. Along the row first; where there is no node in that column, up first.
 TEST(Topology, WaysOfAMesh) {
   const Topology mesh = Topology::mesh(8, 3);
-  std::vector<std::uint32_t> way;
+  std::vector<std::uint32_t> route;
   const auto link = [](std::uint32_t kind, std::uint32_t node) { return kind * 8 + node; };
-  mesh.way(0, 7, way);
-  EXPECT_EQ(way, (std::vector<std::uint32_t>{link(0, 0), link(2, 0), link(4, 1), link(4, 4), link(1, 7)}));
-  mesh.way(7, 2, way);
-  EXPECT_EQ(way, (std::vector<std::uint32_t>{link(0, 7), link(5, 7), link(2, 4), link(5, 5), link(1, 2)}));
-  mesh.way(3, 3, way);
-  EXPECT_EQ(way, (std::vector<std::uint32_t>{link(0, 3), link(1, 3)}));
+  mesh.route(0, 7, route);
+  EXPECT_EQ(route, (std::vector<std::uint32_t>{link(0, 0), link(2, 0), link(4, 1), link(4, 4), link(1, 7)}));
+  mesh.route(7, 2, route);
+  EXPECT_EQ(route, (std::vector<std::uint32_t>{link(0, 7), link(5, 7), link(2, 4), link(5, 5), link(1, 2)}));
+  mesh.route(3, 3, route);
+  EXPECT_EQ(route, (std::vector<std::uint32_t>{link(0, 3), link(1, 3)}));
 }
 
 TEST(LinkNetwork, OnePacketAlone) {

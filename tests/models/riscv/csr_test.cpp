@@ -207,7 +207,7 @@ TEST(ClintTest, TimerAndSoftwareInterrupt) {
 }
 
 TEST(TimingTest, CostsAreTheConfigurations) {
-  Timing t;
+  HartTiming t;
   t.base = 2;
   t.load_use = 3;
   t.taken_branch = 5;

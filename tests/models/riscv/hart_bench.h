@@ -47,10 +47,10 @@ inline std::uint32_t csr(std::uint32_t f3, std::uint32_t rd, std::uint32_t numbe
 }
 constexpr std::uint32_t kEcallWord = 0x73, kEbreakWord = 0x0010'0073, kMretWord = 0x3020'0073, kWfiWord = 0x1050'0073;
 
-class Machine final : public Bus {
+class Machine final : public RiscvBus {
  public:
   static constexpr std::uint64_t kDeviceCycles = 20;
-  explicit Machine(const Timing& timing = {}) : hart(3, timing, *this) {
+  explicit Machine(const HartTiming& timing = {}) : hart(3, timing, *this) {
     hart.add(memory);
     hart.reset(kBase);
   }
@@ -87,7 +87,7 @@ class Machine final : public Bus {
   }
   std::uint64_t time(std::uint64_t cycle) override { return cycle; }
 
-  Memory memory{kBase, kBytes};
+  RiscvMemory memory{kBase, kBytes};
   unsigned char device[256] = {};
   Hart hart;
 };

@@ -89,7 +89,7 @@ TEST(Lockstep, RandomInstructionsDoWhatTheyDoInQemu) {
   ASSERT_EQ(uc_open(UC_ARCH_RISCV, UC_MODE_RISCV32, &oracle), UC_ERR_OK);
   ASSERT_EQ(uc_mem_map(oracle, kRam, kRamBytes, UC_PROT_ALL), UC_ERR_OK);
   Machine nobody;
-  Memory memory(kRam, kRamBytes);
+  RiscvMemory memory(kRam, kRamBytes);
   Hart hart(0, {}, nobody);
   hart.add(memory);
   hart.reset(kRam);

@@ -28,7 +28,7 @@ struct Ended {
 std::ostream& operator<<(std::ostream& out, const Ended& e) { return out << e.share << " until " << e.cycle; }
 
 // Lets them all cross; one that watches is told of every change.
-class Crowd : public Crossings::Owner {
+class Crowd : public Crossings::CrossingOwner {
  public:
   Crowd(const std::vector<Given>& given, std::uint32_t ports, double port_rate, double total_rate, bool watches)
       : watches_(watches), lanes_(4), given_(given), ended_(given.size()) {

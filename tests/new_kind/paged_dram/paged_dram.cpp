@@ -21,18 +21,19 @@ struct PagedConfig {
 
   static void describe(config::Keys<PagedConfig>& key) {
     using namespace config;
-    key(power_of_two("row", Unit::kBytes, 64, kMiB, "with policy paged: a row"), &PagedConfig::row_bytes);
-    key(number("activate", Unit::kTime, 0, 1e-3, "with policy paged: to open a row"), &PagedConfig::activate_seconds);
+    key(power_of_two("row", KeyUnit::kBytes, 64, kMiB, "with policy paged: a row"), &PagedConfig::row_bytes);
+    key(number("activate", KeyUnit::kTime, 0, 1e-3, "with policy paged: to open a row"),
+        &PagedConfig::activate_seconds);
   }
 };
 
 class PagedDram : public Memory {
  public:
-  PagedDram(sc_core::sc_module_name name, const ModuleContext& site)
-      : Memory(name, site.context),
-        common_(site.machine.dram),
-        own_(site.machine.own<PagedConfig>()),
-        base_(site.base),
+  PagedDram(sc_core::sc_module_name name, const ModuleContext& module_context)
+      : Memory(name, module_context.context),
+        common_(module_context.machine.dram),
+        own_(module_context.machine.own<PagedConfig>()),
+        base_(module_context.base),
         memory_(common_.size_bytes) {
     in_.register_b_transport(this, &PagedDram::b_transport);
     in_.register_transport_dbg(this, &PagedDram::transport_dbg);
@@ -105,7 +106,9 @@ class PagedDram : public Memory {
 
 const bool kRegistered =
     add_kind(Kind<Memory>("dram", "paged", "has one open row", {"attnvp.dram", "attnvp.row_buffer"},
-                          [](const ModuleContext& site) { return std::make_unique<PagedDram>(site.name, site); })
+                          [](const ModuleContext& module_context) {
+                            return std::make_unique<PagedDram>(module_context.name, module_context);
+                          })
                  .with_keys<PagedConfig>());
 
 }  // namespace

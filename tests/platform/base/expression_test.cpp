@@ -12,11 +12,11 @@ namespace {
 
 using testing::message_of;
 
-const Symbols kSymbols = {{"l1.size", {Kind::kNumber, {1, 0, 0}}},
-                          {"clusters", {Kind::kNumber, {}}},
-                          {"dram.bandwidth", {Kind::kNumber, {1, -1, 0}}},
-                          {"clock", {Kind::kNumber, {0, -1, 0}}},
-                          {"dataflow", {Kind::kText, {}}}};
+const Symbols kSymbols = {{"l1.size", {QuantityKind::kNumber, {1, 0, 0}}},
+                          {"clusters", {QuantityKind::kNumber, {}}},
+                          {"dram.bandwidth", {QuantityKind::kNumber, {1, -1, 0}}},
+                          {"clock", {QuantityKind::kNumber, {0, -1, 0}}},
+                          {"dataflow", {QuantityKind::kText, {}}}};
 Quantity value(const std::string& name) {
   static const std::map<std::string, Quantity> values = {{"l1.size", 2.0 * 1024 * 1024},
                                                          {"clusters", 3.0},

@@ -39,7 +39,7 @@ inline RiscvRun run_job(const MachineConfig& machine, const std::string& network
   runner.platform().context().command_trace = &command_trace;
   RiscvRun run;
   run.result = runner.run(network, schedule, full ? &tensors : nullptr, {});
-  for (const CommandTrace::Entry& e : command_trace.entries()) {
+  for (const CommandTrace::TracedCommand& e : command_trace.entries()) {
     run.descriptors[e.track].emplace_back(reinterpret_cast<const char*>(&e.descriptor), sizeof e.descriptor);
   }
   // Firmware orders loads by queue levels, which depend on time.

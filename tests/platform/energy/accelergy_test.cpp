@@ -74,7 +74,7 @@ TEST(Accelergy, ItsTablesPriceOurModules) {
   EXPECT_EQ(table.pj("attnvp.dram", "read", 0), ours.pj("attnvp.dram", "read", 0)) << "not asked for";
   const MachineModel model(machine, Technology::of(path));
   std::map<std::string, double> mm2;
-  for (const Part& part : model.parts()) mm2[part.module] = part.area_mm2;
+  for (const ModelPart& part : model.parts()) mm2[part.module] = part.area_mm2;
   EXPECT_DOUBLE_EQ(mm2["l1"], 0.21736337);
   EXPECT_DOUBLE_EQ(mm2["mac"], 256 * 191.82e-6);
 }
@@ -96,7 +96,7 @@ TEST(Accelergy, LeakageIsByTheTablesOwnCycle) {
     EXPECT_NEAR(table.pj(kLeakage, "mac", 0) * hertz, 168 / 1e-9, 1) << hertz;
     EXPECT_EQ(table.pj("attnvp.mac", "compute", 0), 2.2) << hertz;
     const MachineModel model(machine, Technology::of(path));
-    for (const Part& part : model.parts()) {
+    for (const ModelPart& part : model.parts()) {
       if (part.module != "mac") continue;
       EXPECT_NEAR(part.leakage_mw.value, 168, 1e-9) << hertz;
     }

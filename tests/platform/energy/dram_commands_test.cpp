@@ -44,7 +44,7 @@ Energies of_a_bit(const std::string& part, double read_share) {
   Energies sum;
   for (const auto& [action, count] : counts) {
     const double pj = table.pj("attnvp.dram", action, 0) * count / (words * 16);
-    const config::EnergyTable::Action range = table.range("attnvp.dram", action);
+    const config::EnergyTable::EnergyAction range = table.range("attnvp.dram", action);
     sum.pj += pj;
     sum.low += pj * range.low;
     sum.high += pj * range.high;

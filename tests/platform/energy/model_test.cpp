@@ -95,7 +95,7 @@ TEST(Model, AreaFollowsTheMachine) {
   EXPECT_GT(area(coarse), 3 * area(plain));
   double parts = 0;
   const MachineModel model(plain, Technology::cmos());
-  for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
+  for (const ModelPart& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
   // Parts cover 60% to 86% of the floorplan (configs/energy/cmos.yaml: 0.75, factors 0.8 and 1.15).
   const Figure range = model.area_range();
@@ -117,14 +117,15 @@ TEST(Model, AreaOfHeterogeneousCoresIsTheirSum) {
   const auto of_cores = [](const MachineConfig& m) {
     double mm2 = 0;
     const MachineModel model(m, Technology::cmos());
-    for (const Part& part : model.parts()) mm2 += part.in_core ? part.area_mm2 * static_cast<double>(part.count) : 0;
+    for (const ModelPart& part : model.parts())
+      mm2 += part.in_core ? part.area_mm2 * static_cast<double>(part.count) : 0;
     return mm2;
   };
   EXPECT_GT(of_cores(large), 2 * of_cores(small));
   EXPECT_NEAR(of_cores(both), of_cores(large) + 2 * of_cores(small), 1e-12);
   double parts = 0;
   const MachineModel model(both, Technology::cmos());
-  for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
+  for (const ModelPart& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
 }
 
@@ -179,7 +180,7 @@ TEST(Model, MistakesAreSaidWithTheirLine) {
           .find("mine.yaml:5: wire: found provenance 'guessed'; allowed: published, derived, calibrated, assumed"),
       std::string::npos);
   EXPECT_NE(refusal("  base: cmos\n  figures:\n    - {name: wire, pj: 0.1, nm: 3, provenance: assumed, source: me}\n")
-                .find("wire: found a node of 3 nm; allowed is 7 to 65"),
+                .find("wire: found a node of 3 nm; allowed is 4 to 65"),
             std::string::npos);
   EXPECT_NE(
       refusal("  base: cmos\n  figures:\n    - {name: wire, pj: 0.1, nm: 16, low: 2, provenance: assumed, source: "

@@ -19,14 +19,14 @@ inline std::vector<Half> machine(const AttentionShape& s, const AttentionTensors
   arith::Workspace workspace;
   for (std::size_t bh = 0; bh < s.batch * s.heads; ++bh) {
     const std::size_t q = bh * s.queries * s.width, kv = bh * s.keys * s.width;
-    const arith::Matrix<Half> score_matrix{scores.data(), s.keys};
+    const arith::MatrixView<Half> score_matrix{scores.data(), s.keys};
     arith::matmul({s.queries, s.keys, s.width, true}, {t.q.data() + q, s.width}, {t.k.data() + kv, s.width}, {},
                   score_matrix, workspace);
     for (std::size_t i = 0; i < s.queries; ++i) {
       arith::softmax_row(&scores[i * s.keys], &scores[i * s.keys], s.keys, workspace);
     }
     arith::matmul({s.queries, s.width, s.keys, false}, {scores.data(), s.keys}, {t.v.data() + kv, s.width}, {},
-                  arith::Matrix<Half>{out.data() + q, s.width}, workspace);
+                  arith::MatrixView<Half>{out.data() + q, s.width}, workspace);
   }
   return out;
 }
@@ -50,12 +50,12 @@ inline std::vector<Half> one_pass(const AttentionShape& s, const AttentionTensor
     for (std::size_t j = 0; j < s.keys; j += tile) {
       const std::size_t n = std::min(tile, s.keys - j);
       arith::matmul({1, n, s.width, true}, {t.q.data() + row * s.width, s.width},
-                    {t.k.data() + kv + j * s.width, s.width}, {}, arith::Matrix<Half>{p.data(), n}, workspace);
+                    {t.k.data() + kv + j * s.width, s.width}, {}, arith::MatrixView<Half>{p.data(), n}, workspace);
       const Half before = m, top = arith::row_max(p.data(), n);
       m = j == 0 ? top : arith::running_max(before, top);
       part[s.width] = arith::exp_row(p.data(), p.data(), n, m);
       arith::matmul({1, s.width, n, false}, {p.data(), n}, {t.v.data() + kv + j * s.width, s.width}, {},
-                    arith::Matrix<float>{part.data(), s.width}, workspace);
+                    arith::MatrixView<float>{part.data(), s.width}, workspace);
       float scale = j == 0 ? 0 : arith::exp_scale(before, m);
       if (mistake == Mistake::kNeverScaled) scale = 1;
       if (mistake == Mistake::kOnceUnscaled && row == kMistakenRow) scale = 1;

@@ -210,11 +210,8 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("l0: {associativity: 2}\n"),
             "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size, l0.kind");
   EXPECT_EQ(refusal("frobnicate: 2\n"),
-            "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
-            "l1, dma, dram, "
-            "l2, events, mailbox, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, "
-            "gating, gate_after, "
-            "wake_cycles, tdp, power_window, base, provenance");
+            "my.yaml:1: key 'frobnicate' is unknown; allowed: name, voltage, base, provenance, clock, ... "
+            "(all: attnvp describe keys)");
 }
 
 TEST_F(Hardware, RefusesDuplicates) {
@@ -338,8 +335,7 @@ TEST_F(Hardware, RefusesBadBases) {
   EXPECT_EQ(refusal("base: ./my.yaml\n"), "my.yaml:1: key 'base': the bases form a cycle: my.yaml -> my.yaml");
   EXPECT_EQ(refusal("base: ./none.yaml\n"), "my.yaml:1: key 'base': none.yaml: no such file");
   EXPECT_EQ(refusal("base: edge\nbase: edge\n"), "my.yaml:2: key 'base' is given twice, first in line 1");
-  EXPECT_NE(refusal("base: egde\n").find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, ascend-910b, "),
-            std::string::npos);
+  EXPECT_NE(refusal("base: egde\n").find("did you mean 'edge' (all: attnvp list hardware)?"), std::string::npos);
 }
 
 TEST_F(Hardware, RefusesFilesThatCannotBeRead) {

@@ -15,7 +15,7 @@ namespace {
 
 using attnvp::testing::message_of;
 using attnvp::testing::TemporaryFolder;
-using Kind = Provenance::Kind;
+using Kind = ProvenanceKind;
 
 class ProvenanceTest : public ::testing::Test {
  protected:

@@ -59,7 +59,7 @@ TEST(StreamCycles, BoundedFifosCostNothing) {
 }
 
 TEST(StreamCycles, DepthOfTheLongFifo) {
-  Runner runner(load_graph("naive", 64, 1), config::load_energy("pat"), 1);
+  StreamRunner runner(load_graph("naive", 64, 1), config::load_energy("pat"), 1);
   const std::size_t channel = index_of(load_graph("naive", 64, 1), "long");
   const auto cycles_at = [&](std::uint64_t depth) {
     runner.set_depth(channel, depth);

@@ -10,7 +10,7 @@ namespace {
 TEST(StreamDeadlock, BelowNTheNaiveGraphStopsAtOnce) {
   const Graph graph = load_graph("naive", 64, 1);
   const std::size_t channel = index_of(graph, "long");
-  Runner runner(graph, config::load_energy("pat"), 1);
+  StreamRunner runner(graph, config::load_energy("pat"), 1);
   for (std::uint64_t depth = 1; depth < 64; ++depth) {
     runner.set_depth(channel, depth);
     const StreamResult result = runner.run({});
@@ -55,7 +55,7 @@ TEST(StreamDeadlock, TwoChannelsTogether) {
   const auto deadlocked_with = [&](std::uint64_t s_depth, std::uint64_t e_depth) {
     graph.channels[s].depth = s_depth;
     graph.channels[e].depth = e_depth;
-    Runner::Options options;
+    StreamRunner::StreamOptions options;
     options.explain = false;
     return run(graph, options).deadlocked;
   };

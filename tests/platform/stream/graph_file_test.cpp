@@ -172,7 +172,7 @@ TEST(GraphFile, RefusesWhatNoSourceLeadsTo) {
 
 TEST(GraphFile, ThePageHasEveryOperation) {
   const std::string page = attnvp::testing::read_file(config::config_root() + "/../docs/explanation/streaming.md");
-  for (const Operation& operation : operations()) {
+  for (const StreamOperation& operation : operations()) {
     EXPECT_NE(page.find("`" + std::string(operation.name) + "`"), std::string::npos) << operation.name;
   }
 }

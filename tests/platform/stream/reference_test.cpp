@@ -114,7 +114,7 @@ class CycleByCycle {
 
 void expect_equal(const Graph& graph, const std::string& what) {
   const CycleByCycle expected(graph);
-  Runner::Options options;
+  StreamRunner::StreamOptions options;
   options.explain = false;
   const StreamResult result = run(graph, options);
   EXPECT_EQ(result.deadlocked, expected.stuck) << what;

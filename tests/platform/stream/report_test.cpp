@@ -111,7 +111,7 @@ TEST(StreamCounters, ACycleIsBusyStarvedOrStalled) {
 // The waveform's greatest occupancy is the counter's, and its time that of the run.
 TEST(StreamWaveform, ShowsWhatWasCounted) {
   trace::Waveform waveform;
-  Runner::Options options;
+  StreamRunner::StreamOptions options;
   options.waveform = &waveform;
   const StreamResult traced = run(load_graph("naive", 12, 1), options);
   EXPECT_EQ(traced.cycles, run("naive", 12).cycles);
@@ -168,7 +168,7 @@ TEST(StreamReport, SaysTheSameTwice) {
   std::string first, second;
   for (std::string* text : {&first, &second}) {
     trace::Waveform waveform;
-    Runner::Options options;
+    StreamRunner::StreamOptions options;
     options.waveform = &waveform;
     const StreamResult r = run(load_graph("memory-free", 9, 3), options);
     *text = waveform.vcd + waveform.names + waveform.gtkw + to_text(r) + to_dot(r);

@@ -11,8 +11,8 @@
 
 namespace attnvp::stream {
 
-inline StreamResult run(const Graph& graph, const Runner::Options& options = {}) {
-  return Runner(graph, config::load_energy(graph.energy), 1).run(options);
+inline StreamResult run(const Graph& graph, const StreamRunner::StreamOptions& options = {}) {
+  return StreamRunner(graph, config::load_energy(graph.energy), 1).run(options);
 }
 inline StreamResult run(const std::string& name, std::uint32_t n, std::uint32_t d = 1) {
   return run(load_graph(name, n, d));

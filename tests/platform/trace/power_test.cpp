@@ -80,9 +80,9 @@ TEST(Power, ASentenceSaysThatADeviceDrawsTooMuch) {
 
 TEST(Power, RankingsThatTheRangeTurnsAreUndecided) {
   const job::RunResult mas = run({}), layerwise = run({}, "layerwise"), same = run({});
-  EXPECT_EQ(report::energy_order(mas, layerwise), report::Order::kLess);
-  EXPECT_EQ(report::energy_order(layerwise, mas), report::Order::kMore);
-  EXPECT_EQ(report::energy_order(mas, same), report::Order::kUndecided);
+  EXPECT_EQ(report::energy_order(mas, layerwise), report::EnergyOrder::kLess);
+  EXPECT_EQ(report::energy_order(layerwise, mas), report::EnergyOrder::kMore);
+  EXPECT_EQ(report::energy_order(mas, same), report::EnergyOrder::kUndecided);
   // Less DRAM for more of everything else: it depends.
   job::RunResult traded = mas;
   for (job::CounterValue& c : traded.counters) {
@@ -91,7 +91,7 @@ TEST(Power, RankingsThatTheRangeTurnsAreUndecided) {
                                                                                    : 1;
     c.energy_pj *= factor, c.low_pj *= factor, c.high_pj *= factor;
   }
-  EXPECT_EQ(report::energy_order(mas, traded), report::Order::kUndecided);
+  EXPECT_EQ(report::energy_order(mas, traded), report::EnergyOrder::kUndecided);
 }
 
 TEST(Power, TheTracesIntegralIsTheReportsEnergy) {
@@ -175,7 +175,7 @@ struct Watched {
 Watched watch(const std::string& hardware, const std::vector<std::string>& settings, const std::string& network,
               const std::string& dataflow) {
   Watched w{config::load_hardware(hardware, settings), {}, {}};
-  trace::Request request;
+  trace::TraceRequest request;
   request.waveform = true;
   trace::Session session(request);
   job::RunOptions options;

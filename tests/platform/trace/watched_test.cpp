@@ -57,7 +57,7 @@ TEST_P(Watched, IsTheSameRun) {
     } catch (const job::RunError&) {  // it does not fit
       continue;
     }
-    trace::Request request;
+    trace::TraceRequest request;
     request.waveform = request.timeline = true;
     trace::Session session(request);
     job::RunOptions options;

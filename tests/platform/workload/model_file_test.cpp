@@ -6,6 +6,7 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/provenance.h"
 #include "platform/workload/keys.h"
+#include "platform/workload/layers.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::workload {
@@ -39,21 +40,24 @@ std::string deepseek_v3(const std::string& more = "") {
 const char* const kYarn =
     R"(, "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32})";
 
-TEST(ModelFile, LatentAttentionIsAbsorbedAndIsNoLayer) {
+TEST(ModelFile, LatentAttentionHasItsProjections) {
   const Workload n = load_file(deepseek_v3(R"(, "n_routed_experts": 256)"));
   EXPECT_EQ(n.attention().heads, 128U);
   EXPECT_EQ(n.attention().kv_heads, 1U);
   EXPECT_EQ(n.attention().emb, 576U);
   EXPECT_EQ(n.attention().values(), 512U);
   EXPECT_EQ(n.model.layers, 61U);
-  for (const char* scope : {"layer", "model"}) {
-    EXPECT_EQ(
-        refusal(deepseek_v3(), std::string(",N=64,scope=") + scope),
-        "scope=layer|model: key 'kv_lora_rank': latent attention has projections of its own, which a layer cannot "
-        "express; allowed is scope=attention");
-  }
-  // Widths from elsewhere do not change what the file says of its layers.
-  EXPECT_NE(refusal(deepseek_v3(), ",hidden=64,ffn=64,scope=layer").find("'kv_lora_rank'"), std::string::npos);
+  // 3 dense layers, and 58 with 256 experts of 2,048 and a shared one, by the class's defaults.
+  const auto groups = groups_of(load_file(deepseek_v3(), ",N=64,scope=model"));
+  ASSERT_EQ(groups.size(), 4U);
+  EXPECT_EQ(groups[1].name + " " + groups[2].name, "dense experts");
+  EXPECT_EQ(groups[1].count, 3U);
+  EXPECT_EQ(groups[2].count, 58U);
+  // DeepSeek-V2-Lite has one projection of Q.
+  const std::string lite = R"({"model_type": "deepseek_v2", "num_attention_heads": 16, "hidden_size": 2048,
+      "num_hidden_layers": 27, "kv_lora_rank": 512, "q_lora_rank": null, "qk_rope_head_dim": 64,
+      "qk_nope_head_dim": 128, "v_head_dim": 128, "num_experts_per_tok": 6, "first_k_dense_replace": 1})";
+  EXPECT_EQ(operations_of(load_file(lite, ",N=64,scope=layer"))[1].workload.name(), "gemm:64x3072x2048");
 }
 
 TEST(ModelFile, YarnFactorIsInTheScaleOfLatentAttention) {
@@ -81,40 +85,91 @@ TEST(ModelFile, YarnFactorIsInTheScaleOfLatentAttention) {
             "key 'rope_scaling.factor': it is missing");
 }
 
-TEST(ModelFile, EverySpellingOfExpertsIsRefusedAsALayer) {
-  for (const char* type : {"mixtral", "qwen2_moe", "qwen3_moe"}) {
-    EXPECT_EQ(refusal(std::string(R"({"model_type": ")") + type + "\"}", ",scope=layer"),
-              std::string("scope=layer|model: model_type '") + type +
-                  "': experts are not one feed-forward network; allowed is scope=attention");
-  }
+TEST(ModelFile, ExpertsOfOtherModelTypesAreRefused) {
   for (const char* key :
        {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts"}) {
     EXPECT_EQ(refusal(std::string(R"({"model_type": "llama", ")") + key + "\": 8}", ",scope=model"),
               std::string("scope=layer|model: key '") + key +
-                  "': experts are not one feed-forward network; allowed is scope=attention");
+                  "': model_type 'llama' has no experts; allowed is scope=attention");
   }
   EXPECT_EQ(
       load_file(R"({"model_type": "llama", "num_experts": 0, "n_routed_experts": null})", ",scope=layer").model.ffn,
       11008U);
 }
 
-TEST(ModelFile, WhatALayerCannotExpressIsRefused) {
-  EXPECT_EQ(load_file(R"({"model_type": "phi"})").attention().emb, 64U);
-  EXPECT_EQ(refusal(R"({"model_type": "phi"})", ",scope=layer"),
-            "scope=layer|model: model_type 'phi': attention and feed-forward network run side by side; allowed is "
-            "scope=attention");
-  EXPECT_EQ(refusal(R"({"model_type": "phi3", "partial_rotary_factor": 0.75})", ",scope=layer"),
-            "scope=layer|model: key 'partial_rotary_factor': heads are turned in part; allowed is scope=attention");
-  EXPECT_NE(refusal(R"({"model_type": "phi3", "rope_parameters": {"partial_rotary_factor": 0.5}})", ",scope=layer")
-                .find("heads are turned in part"),
+std::string blocks_of(const std::string& json, const std::string& words = ",N=8,scope=model") {
+  std::string text;
+  for (const Block& b : load_file(json, words).model.all_blocks()) {
+    text += (text.empty() ? "" : ", ") + std::to_string(b.count) + " " + b.name;
+  }
+  return text;
+}
+
+TEST(ModelFile, FamiliesHaveTheirOwnRuleOfExperts) {
+  EXPECT_EQ(blocks_of(R"({"model_type": "mixtral"})"), "32 layer");
+  const Experts mixtral = load_file(R"({"model_type": "mixtral"})").model.experts;
+  EXPECT_EQ(mixtral.count, 8U);
+  EXPECT_EQ(mixtral.chosen, 2U);
+  EXPECT_EQ(mixtral.ffn, 14336U);
+  const Experts qwen = load_file(R"({"model_type": "qwen2_moe"})").model.experts;
+  EXPECT_EQ(qwen.count, 60U);
+  EXPECT_EQ(qwen.ffn, 1408U);
+  EXPECT_EQ(qwen.shared_ffn, 5632U);
+  EXPECT_EQ(load_file(R"({"model_type": "qwen3_moe"})").model.experts.shared_ffn, 0U);
+  EXPECT_EQ(blocks_of(R"({"model_type": "qwen3_moe", "decoder_sparse_step": 2, "mlp_only_layers": [1]})"),
+            "13 dense, 11 experts");
+  EXPECT_EQ(blocks_of(R"({"model_type": "deepseek_v2", "num_experts_per_tok": 6, "first_k_dense_replace": 1})"),
+            "1 dense, 31 experts");
+  EXPECT_EQ(load_file(R"({"model_type": "deepseek_v3"})").model.experts.shared_ffn, 2048U);
+  EXPECT_EQ(blocks_of(R"({"model_type": "gpt_oss"})"), "18 window, 18 full");
+  EXPECT_EQ(blocks_of(R"({"model_type": "cohere2"})"), "30 window rotary, 10 full nope");
+  // Every fourth layer is not rotary and sees all keys; every second one has experts in Maverick.
+  EXPECT_EQ(blocks_of(R"({"model_type": "llama4_text", "interleave_moe_layer_step": 2})"),
+            "24 window dense rotary, 12 window experts rotary, 12 full experts nope");
+  EXPECT_NE(refusal(R"({"model_type": "qwen3_moe", "mlp_only_layers": [99]})")
+                .find("allowed is a list of whole numbers below 24"),
             std::string::npos);
+  EXPECT_EQ(refusal(R"({"model_type": "deepseek_v2"})", ",scope=layer"),
+            "scope=layer|model: key 'num_experts_per_tok': it is missing; allowed is scope=attention");
+}
+
+TEST(ModelFile, HeadsMayBeTurnedInPart) {
+  const auto rotary = [](const std::string& json) {
+    for (const LayerOperation& o : operations_of(load_file(json, ",N=8,scope=layer"))) {
+      if (o.name == "rotary") return o.workload.name();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(rotary(R"({"model_type": "phi"})"), "rope:8x2048x32");  // half of 64 of 32 + 32 heads
+  EXPECT_EQ(rotary(R"({"model_type": "phi3", "partial_rotary_factor": 0.75})"), "rope:8x4608x72");
+  EXPECT_EQ(rotary(R"({"model_type": "gptj"})"), "rope:8x2048x64");      // 64 of 256
+  EXPECT_EQ(rotary(R"({"model_type": "gpt_neox"})"), "rope:8x3072x24");  // a quarter of 96
+  EXPECT_EQ(rotary(R"({"model_type": "glm4"})"), "rope:8x2176x64");      // half of 128
+  EXPECT_EQ(rotary(R"({"model_type": "mpt"})"), "");
+}
+
+TEST(ModelFile, AttentionAndNetworkMayBeSideBySide) {
+  const auto order = [](const std::string& keys) { return load_file("{" + keys + "}").model.order; };
+  EXPECT_EQ(order(R"("model_type": "phi")"), Order::kOneNorm);
+  EXPECT_EQ(order(R"("model_type": "gptj")"), Order::kOneNorm);
+  EXPECT_EQ(order(R"("model_type": "gpt_neox")"), Order::kTwoNorms);
+  EXPECT_EQ(order(R"("model_type": "gpt_neox", "use_parallel_residual": false)"), Order::kSequential);
+  EXPECT_EQ(order(R"("model_type": "falcon")"), Order::kOneNorm);
+  EXPECT_EQ(order(R"("model_type": "falcon", "parallel_attn": false)"), Order::kSequential);
+  EXPECT_EQ(order(R"("model_type": "falcon", "new_decoder_architecture": true, "num_attention_heads": 128,
+                     "hidden_size": 8192, "num_kv_heads": 8)"),
+            Order::kTwoNorms);
+  EXPECT_EQ(order(R"("model_type": "llama")"), Order::kSequential);
+}
+
+TEST(ModelFile, WhatALayerCannotExpressIsRefused) {
   EXPECT_NE(refusal(R"({"model_type": "bert", "is_decoder": true, "add_cross_attention": true})", ",scope=layer")
                 .find("key 'add_cross_attention'"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"model_type": "bert", "hidden_act": "quick_gelu"})", ",scope=layer")
-                .find("key 'hidden_act': found 'quick_gelu'; a layer has one of gelu, "),
+  EXPECT_NE(refusal(R"({"model_type": "bert", "hidden_act": "laplace"})", ",scope=layer")
+                .find("key 'hidden_act': found 'laplace'; a layer has one of gelu, "),
             std::string::npos);
-  EXPECT_EQ(load_file(R"({"model_type": "bert", "hidden_act": "quick_gelu"})").attention().heads, 12U);
+  EXPECT_EQ(load_file(R"({"model_type": "bert", "hidden_act": "laplace"})").attention().heads, 12U);
 }
 
 // Values of gemma-3-1b.
@@ -140,10 +195,10 @@ TEST(ModelFile, LayersThatDifferNeedASelection) {
   EXPECT_EQ(full.attention().visible_keys(0, 0), 32768U);
   EXPECT_EQ(full.model.layers, 4U);
   EXPECT_EQ(load_file(file, ",layer_type=full_attention,scope=layer").model.ffn, 6912U);
-  EXPECT_EQ(
-      refusal(file, ",layer_type=full_attention,scope=model"),
-      "scope=model: key 'sliding_window_pattern': 22 layers are sliding_attention and 4 are full_attention, which "
-      "one kind of layer cannot express; allowed are scope=attention and scope=layer");
+  EXPECT_EQ(refusal(file, ",layer_type=full_attention,scope=model"),
+            "layer_type: scope=model runs all layers; allowed is none");
+  EXPECT_EQ(blocks_of(file), "22 window, 4 full");
+  EXPECT_EQ(load_file(file, ",block=2").model.layers, 4U);
   EXPECT_EQ(refusal(file, ",layer_type=linear"),
             "layer_type: found 'linear'; allowed: full_attention, sliding_attention");
   EXPECT_NE(
@@ -184,8 +239,6 @@ TEST(ModelFile, FamiliesHaveTheirOwnRuleOfWindows) {
             "sliding_attention");
   EXPECT_EQ(refusal(R"({"model_type": "llama", "num_hidden_layers": 1, "layer_types": ["sliding_attention"]})"),
             "key 'layer_types': found 'sliding_attention'; allowed in model_type 'llama': full_attention");
-  EXPECT_NE(refusal(R"({"model_type": "gpt_oss"})").find("key 'model_type': found 'gpt_oss': every head"),
-            std::string::npos);
 }
 
 TEST(ModelFile, KeysLeftOutAreTheDefaultsOfTheClass) {
@@ -346,7 +399,7 @@ TEST(ModelFile, NumbersThatPythonWritesAreRead) {
   EXPECT_EQ(whole("{\"a\": 1e999}"), "config.json: holds a number that is out of range");
   EXPECT_EQ(whole("{\"a\": \"\xff\"}"), "config.json:1: is not valid JSON: the mistake is in column 8");
   EXPECT_EQ(load_file("\xEF\xBB\xBF" + llama + "}").attention().heads, 2U);
-  EXPECT_EQ(whole("[1]"), "config.json: it is no JSON object");
+  EXPECT_EQ(whole("[1]"), "config.json: not a JSON object");
   EXPECT_EQ(whole(""), "config.json:1: is not valid JSON: the mistake is in column 1");
 }
 
@@ -363,11 +416,11 @@ TEST(ModelFile, ValuesSayWhereTheyComeFrom) {
   folder.write("m/config.json", kGemma3 + "}");
   const Provenances of_keys = network_provenance("hf:m,layer_type=full_attention,batch=2");
   EXPECT_EQ(of_keys.at("emb").text(), "published key 'head_dim' of the file");
-  EXPECT_EQ(of_keys.at("batch").kind, Provenance::Kind::kSet);
+  EXPECT_EQ(of_keys.at("batch").kind, ProvenanceKind::kSet);
   folder.write("n/config.json", R"({"model_type": "gemma", "num_attention_heads": 16})");
   EXPECT_EQ(network_provenance("hf:n").at("emb").text(), "published default of GemmaConfig for key 'head_dim'");
-  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("batch").kind, Provenance::Kind::kSet);
-  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("heads").kind, Provenance::Kind::kPublished);
+  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("batch").kind, ProvenanceKind::kSet);
+  EXPECT_EQ(network_provenance("llama3.1-8b,batch=2").at("heads").kind, ProvenanceKind::kPublished);
 }
 
 // A shipped network and a published configuration of the model say the same.
@@ -378,7 +431,7 @@ struct Shipped {
 const Shipped kShipped[] = {
     {"deepseek-v3",
      R"("model_type": "deepseek_v3", "num_attention_heads": 128, "num_key_value_heads": 128, "hidden_size": 7168,
-        "intermediate_size": 18432, "num_hidden_layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
+        "vocab_size": 129280, "intermediate_size": 18432, "num_hidden_layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
         "qk_nope_head_dim": 128, "max_position_embeddings": 163840,
         "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0})",
      "", true},
@@ -421,6 +474,21 @@ const Shipped kShipped[] = {
         "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "hidden_act": "silu",
         "sliding_window": null)",
      "", true},
+    {"qwen3-14b",
+     R"("model_type": "qwen3", "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+        "hidden_size": 5120, "intermediate_size": 17408, "num_hidden_layers": 40, "hidden_act": "silu",
+        "sliding_window": null)",
+     "", true},
+    {"gemma3-12b",
+     R"("model_type": "gemma3_text", "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256,
+        "hidden_size": 3840, "intermediate_size": 15360, "num_hidden_layers": 48, "sliding_window": 1024,
+        "query_pre_attn_scalar": 256)",
+     ",layer_type=full_attention", true},
+    {"gemma3-27b",
+     R"("model_type": "gemma3_text", "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128,
+        "hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62, "sliding_window": 1024,
+        "query_pre_attn_scalar": 168)",
+     ",layer_type=full_attention", true},
     {"qwen3-32b",
      R"("model_type": "qwen3", "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128,
         "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64, "hidden_act": "silu",

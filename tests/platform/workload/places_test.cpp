@@ -145,7 +145,7 @@ TEST(BlockScales, GoldenChecksCanFail) {
     const job::OnePass softmax{std::string(dataflow) == "lean" ? r.schedule.tiling["nkv"] : 0};
     const auto passes = [&](float of_k, float of_v) {
       job::AttentionShape shape{1, 2, 128, 128, 32, n.mask, n.scale, true, n.type};
-      for (const job::Quantised::Blocks& b : kept.blocks) {
+      for (const job::Quantised::LayerScales& b : kept.blocks) {
         shape.scales.push_back({32, b.q, b.k, b.v});
         shape.scales.back().k[1] *= of_k;
         shape.scales.back().v[2] *= of_v;

@@ -162,27 +162,43 @@ TEST_P(RowsByHand, MovesAndComputesWhatThereIs) {
 // first lane, a block's rows have their own operations together.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, RowsByHand,
-    ::testing::Values(RowsShape{"layernorm:64x768", 64 * 768 + 2 * 768, 64 * 768, 64 * 42 + 4 * 2},  // 16 x 22 / 256
-                      RowsShape{"layernorm:16x100", 16 * 100 + 200, 16 * 100, 16 * 6 + 2},
-                      RowsShape{"rmsnorm:48x768", 48 * 768 + 768, 48 * 768, 48 * 24 + 3},  // 16 x 16 / 256
-                      RowsShape{"rmsnorm:1x4096", 2 * 4096, 4096, 128 + 1},
-                      RowsShape{"add:64x256", 2 * 64 * 256, 64 * 256, 64 * 2},
-                      RowsShape{"gelu:32x512", 32 * 512, 32 * 512, 32 * 116},  // 58 x 2
-                      RowsShape{"gelu_tanh:32x512", 32 * 512, 32 * 512, 32 * 76},
-                      RowsShape{"swiglu:32x512", 64 * 512, 32 * 512, 32 * 60},
-                      RowsShape{"silu:16x256", 16 * 256, 16 * 256, 16 * 28},
-                      RowsShape{"relu:16x256", 16 * 256, 16 * 256, 16 * 2},
-                      RowsShape{"rope:64x512x128", 64 * 512 + 64 * 128, 64 * 512, 64 * 12}));
+    ::testing::Values(
+        RowsShape{"layernorm:64x768", 64 * 768 + 2 * 768, 64 * 768, 64 * 42 + 4 * 2},  // 16 x 22 / 256
+        RowsShape{"layernorm:16x100", 16 * 100 + 200, 16 * 100, 16 * 6 + 2},
+        RowsShape{"rmsnorm:48x768", 48 * 768 + 768, 48 * 768, 48 * 24 + 3},  // 16 x 16 / 256
+        RowsShape{"rmsnorm:1x4096", 2 * 4096, 4096, 128 + 1}, RowsShape{"add:64x256", 2 * 64 * 256, 64 * 256, 64 * 2},
+        RowsShape{"gelu:32x512", 32 * 512, 32 * 512, 32 * 116},  // 58 x 2
+        RowsShape{"gelu_tanh:32x512", 32 * 512, 32 * 512, 32 * 76},
+        RowsShape{"swiglu:32x512", 64 * 512, 32 * 512, 32 * 60}, RowsShape{"silu:16x256", 16 * 256, 16 * 256, 16 * 28},
+        RowsShape{"relu:16x256", 16 * 256, 16 * 256, 16 * 2}, RowsShape{"copy:16x256", 16 * 256, 16 * 256, 0},
+        RowsShape{"rope:64x512x128", 64 * 512 + 64 * 128, 64 * 512, 64 * 12}));
+
+// A norm of a sum of two tensors loads its first result again; each of four blocks of rows its 8 bytes of positions.
+TEST(StepsOfALayer, ChainedReadsComeAgain) {
+  const MachineConfig machine = config::load_hardware("edge");
+  const job::Tiling tiling = job::parse_tiling("nq=16");
+  for (const auto& [text, more] : {std::pair{"rmsnorm:64x512,residual=1", 64 * 512U}, {"rope:64x512x128", 4 * 4U}}) {
+    const workload::Workload n = workload::load(text);
+    const job::RunResult once = run(machine, n, "rows", true, tiling),
+                         chained = run(machine, n, "rows:reads=chained", true, tiling);
+    EXPECT_TRUE(chained.golden_checked && chained.golden.passed) << chained.golden.to_string();
+    EXPECT_EQ(chained.sum("dram", "read_words"), once.sum("dram", "read_words") + more);
+    EXPECT_EQ(chained.sum("dram", "write_words"), once.sum("dram", "write_words"));
+    EXPECT_GT(chained.cycles, once.cycles);
+  }
+}
 
 // Some step on rows.
 workload::Workload random_rows(Random& r) {
   const std::uint32_t rows = r.from(1, 200), columns = r.from(1, 400);
-  switch (r.from(0, 3)) {
+  switch (r.from(0, 4)) {
     case 0:
       return workload::norm_rows(r.one_in(2) ? workload::Norm::kLayerNorm : workload::Norm::kRmsNorm, rows, columns,
                                  r.one_in(3));
     case 1:
       return workload::elementwise_rows(hal::Opcode::kAdd, rows, columns);
+    case 4:
+      return workload::copy_rows(rows, columns);
     case 2:
       return workload::activate_rows(static_cast<hal::Activation>(r.from(0, 3)), r.one_in(2), rows, columns);
     default: {
@@ -231,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(Random, RowSteps, ::testing::Range(0, 12));
 // Golden has to notice one element that is a little off.
 TEST(StepsOfALayer, AreHeldToGoldenElementByElement) {
   for (const char* text : {"layernorm:5x40", "rmsnorm:5x40", "rmsnorm:5x40,residual=1", "add:5x40", "gelu:5x40",
-                           "swiglu:5x40", "rope:5x40x8"}) {
+                           "swiglu:5x40", "copy:5x40", "rope:5x40x8"}) {
     const workload::Workload n = workload::load(text);
     const job::Tensors tensors = job::random_tensors(n, 3);
     const MachineConfig machine = config::load_hardware("edge");

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "explore/layers/layers.h"
+#include "platform/machine/error.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+// Weights that an operation has once, or its cache.
+std::uint64_t kept(const workload::Workload& n) {
+  const bool keeps = n.rows() == nullptr || n.rows()->opcode == hal::Opcode::kNorm;
+  const job::TensorBytes bytes = job::tensor_bytes(n);
+  return keeps ? bytes.k + bytes.v : 0;
+}
+
+// Weights of all its times.
+std::uint64_t weights(const workload::LayerOperation& o) {
+  const workload::Gemm* const g = o.workload.gemm();
+  if (g == nullptr) return o.parameters * sizeof(arith::Half);
+  return o.parameters * job::tensor_bytes(o.workload).k / (std::uint64_t{g->columns} * g->depth);
+}
+
+}  // namespace
+
+Capacity::Capacity(const std::vector<workload::LayerGroup>& groups, const workload::Workload& network)
+    : network_(network), state_bytes_(workload::tokens_of(network) * network.model.hidden * sizeof(arith::Half)) {
+  for (const workload::LayerGroup& g : groups) {
+    for (const workload::LayerOperation& o : g.operations) {
+      need_.weights += g.count * weights(o);
+      if (o.workload.is_attention()) need_.cache += g.count * kept(o.workload);
+      const workload::Workload& n = o.workload;
+      const job::TensorBytes bytes = job::tensor_bytes(n);
+      const std::uint64_t result = n.is_attention() ? bytes.o : n.result_elements() * sizeof(arith::Half);
+      add(o, bytes.q + bytes.k + bytes.v + result);
+    }
+  }
+}
+
+void Capacity::add(const workload::LayerOperation& o, std::uint64_t bytes) {
+  need_.activations = std::max(need_.activations, bytes - kept(o.workload) + o.waiting * state_bytes_);
+}
+
+void Capacity::require(const MachineConfig& machine) const {
+  const std::uint64_t need = need_.total();
+  if (need <= machine.dram.size_bytes) return;
+  const bool is_model = network_.scope == workload::Scope::kModel;
+  const std::string what = is_model ? fmt::format("the tensors of {} layers", network_.model.layers)
+                                    : fmt::format("the {}'s tensors", network_.graph != nullptr ? "graph" : "layer");
+  throw config::ConfigError(
+      fmt::format("{}: {} need at least {} bytes of DRAM ({} of weights, {} of K and V, {} of one operation's "
+                  "activations), dram.size is {} bytes",
+                  network_.name(), what, need, need_.weights, need_.cache, need_.activations, machine.dram.size_bytes));
+}
+
+}  // namespace attnvp::explore

@@ -1,0 +1,205 @@
+// Energy of whole decoding steps of a server at steady state. A request that ends is replaced by a new one, so that a
+// step computes a token of each request of the batch and its share of the prompts.
+#include "explore/validate/decode_set.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "explore/validate/data_set.h"
+#include "explore/validate/kernel_set.h"
+#include "platform/machine/catalog.h"
+#include "platform/machine/document.h"
+#include "platform/machine/energy/machine_model.h"
+#include "platform/machine/hardware.h"
+#include "platform/machine/words.h"
+#include "platform/workload/layers.h"
+
+namespace attnvp::validate {
+
+namespace {
+
+constexpr double kPicojoule = 1e-12, kMilli = 1e-3;
+
+// configs/validation/served.yml: networks of models, and tokens of a task's prompt.
+struct Served {
+  std::map<std::string, std::string> networks;
+  std::map<std::string, double> prompts;
+};
+
+Served load_served() {
+  const config::Document document = config::Document::load(config::config_root() + "/validation/served.yml");
+  document.require_keys(document.root(), "the file", {"networks", "prompt_tokens"});
+  Served served;
+  const auto each = [&](const char* key, const auto& put) {
+    const YAML::Node map = document.root()[key];
+    document.require_map(map, fmt::format("key '{}'", key));
+    for (const auto& entry : map) {
+      const std::string name = document.scalar(entry.first, key);
+      put(name, document.scalar(entry.second, name));
+    }
+  };
+  each("networks", [&](const std::string& name, const std::string& network) { served.networks[name] = network; });
+  each("prompt_tokens", [&](const std::string& name, const std::string& tokens) {
+    served.prompts[name] = config::parse_plain_real(tokens);
+  });
+  return served;
+}
+
+template <class Map>
+const typename Map::mapped_type& entry_of(const DataRow& row, const char* column, const Map& map) {
+  const auto found = map.find(row.text(column));
+  if (found != map.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& entry : map) known.push_back(entry.first);
+  config::fail(row.origin(), fmt::format("column '{}': found {}{}", column, config::in_quotes(row.text(column)),
+                                         config::hint(row.text(column), known)));
+}
+
+// A value with the ends of its range.
+struct Ranged {
+  double value = 0, low = 0, high = 0;
+  void add(double factor, const Ranged& other) {
+    value += factor * other.value, low += factor * other.low, high += factor * other.high;
+  }
+};
+
+// Kernels of a step: time, energy by what they do, and energy by the time.
+struct KernelSums {
+  double seconds = 0;
+  Ranged active_j, standing_j;
+};
+
+KernelSums sums_of(const job::RunResult& result) {
+  KernelSums sums;
+  sums.seconds = result.seconds();
+  for (const job::CounterValue& c : result.counters) {
+    if (c.component.empty()) continue;
+    const bool stands = energy::stands_for_time(c.component, c.action) || c.component == energy::kClock;
+    (stands ? sums.standing_j : sums.active_j).add(kPicojoule, {c.energy_pj, c.low_pj, c.high_pj});
+  }
+  return sums;
+}
+
+class DecodeSet : public DataSet {
+ public:
+  explicit DecodeSet(const DataSetOptions& options)
+      : options_(options), table_(load_kernel_table(hardware())), served_(load_served()) {}
+
+  std::string hardware() const override { return options_.hardware.empty() ? "h100" : options_.hardware; }
+
+  std::vector<MeasuredPoint> predict(const DataRow& row) override {
+    const double batch = row.positive("avg_batch_size"), output = row.positive("avg_output_len");
+    const double tokens_per_second = row.positive("output_tokens_per_s"), watts = row.positive("avg_power_w");
+    const double joules = row.positive("energy_per_token_j"), step_ms = row.positive("median_itl_ms");
+    const double prompt = entry_of(row, "task", served_.prompts);
+    const std::string& network = entry_of(row, "model", served_.networks);
+    const KernelSums kernels = step_of(row, network, batch, prompt, output);
+    const MachineConfig machine = config::load_hardware(hardware(), options_.settings);
+    const double limit = machine.technology.tdp_watts;
+
+    const double host = table_.host.step_seconds + batch * table_.host.request_seconds;
+    const double busy = kernels.seconds / (kernels.seconds + host);
+    const double standing = busy + (1 - busy) * table_.host.idle_share;  // share of the standing power
+    const auto predicted = [&](double Ranged::*of) {
+      return limited_step(kernels.active_j.*of, kernels.standing_j.*of / kernels.seconds * standing,
+                          kernels.seconds + host, limit);
+    };
+    // A step of the measured time, within the limit.
+    const double measured_seconds = batch / tokens_per_second;
+    const auto measured = [&](double Ranged::*of) {
+      const double all = kernels.active_j.*of + kernels.standing_j.*of / kernels.seconds * standing * measured_seconds;
+      return StepEnergy{measured_seconds, limit > 0 ? std::min(all, limit * measured_seconds) : all};
+    };
+    const auto per_token = [&](const char* series, const auto& step) {
+      return MeasuredPoint{"",
+                           joules,
+                           step(&Ranged::value).joules / batch,
+                           "J",
+                           "",
+                           step(&Ranged::low).joules / batch,
+                           step(&Ranged::high).joules / batch,
+                           series};
+    };
+    const auto power = [&](const char* series, const auto& step) {
+      const auto watts_at = [&](double Ranged::*of) { return step(of).joules / step(of).seconds; };
+      return MeasuredPoint{
+          "", watts, watts_at(&Ranged::value), "W", "", watts_at(&Ranged::low), watts_at(&Ranged::high), series};
+    };
+    const double seconds = predicted(&Ranged::value).seconds;
+    std::vector<MeasuredPoint> points = {per_token("", predicted),
+                                         per_token("with_measured_time", measured),
+                                         power("watts", predicted),
+                                         power("watts_with_measured_time", measured),
+                                         {"", step_ms, seconds / kMilli, "ms", "", 0, 0, "step_time"}};
+    points.front().note = fmt::format("{:.2f} ms, {:.0f} W", seconds / kMilli, points[2].predicted);
+    return points;
+  }
+
+ private:
+  KernelSums step_of(const DataRow& row, const std::string& network, double batch, double prompt, double output) const {
+    const auto cached = static_cast<std::uint64_t>(std::round(prompt + output / 2));
+    const auto groups = [&](double requests) {
+      const auto whole = static_cast<std::uint64_t>(std::max(1.0, std::round(requests)));
+      const std::string net =
+          fmt::format("{},scope=model,phase=decode,batch={},cache={},type=bf16", network, whole, cached);
+      try {
+        return workload::groups_of(workload::load(net));
+      } catch (const config::ConfigError& problem) {
+        config::fail(row.origin(), problem.what());
+      }
+    };
+    // Attention and the last projection work on the batch, the other operations on tokens of prompts as well. Attention
+    // of prompts is left out: it is below 1% of their products.
+    const std::vector<workload::LayerGroup> of_batch = groups(batch);
+    const std::vector<workload::LayerGroup> of_tokens = groups(batch * (1 + prompt / output));
+    std::map<std::string, KernelSums> known;
+    KernelSums step;
+    for (std::size_t g = 0; g < of_batch.size(); ++g) {
+      const bool is_last = g + 1 == of_batch.size();
+      for (std::size_t i = 0; i < of_batch[g].operations.size(); ++i) {
+        const workload::LayerOperation& mine = of_batch[g].operations[i];
+        const workload::LayerOperation& operation =
+            is_last || mine.workload.is_attention() ? mine : of_tokens[g].operations[i];
+        const auto [found, is_new] = known.try_emplace(operation.workload.identity());
+        if (is_new) {
+          found->second =
+              sums_of(run_kernel(hardware(), options_.settings, operation.workload, table_.of(operation.workload)));
+        }
+        const double times = 1.0 * of_batch[g].count * operation.count;
+        step.seconds += times * found->second.seconds;
+        step.active_j.add(times, found->second.active_j);
+        step.standing_j.add(times, found->second.standing_j);
+      }
+    }
+    return step;
+  }
+
+  const DataSetOptions options_;
+  const KernelTable table_;
+  const Served served_;
+};
+
+}  // namespace
+
+StepEnergy limited_step(double active_j, double standing_w, double seconds, double limit_w) {
+  const double joules = active_j + standing_w * seconds;
+  if (limit_w == 0 || joules <= limit_w * seconds || standing_w >= limit_w) return {seconds, joules};
+  const double longer = active_j / (limit_w - standing_w);
+  return {longer, limit_w * longer};
+}
+
+DataSetKind decode_kind() {
+  return {"decode-energy",
+          "energy of whole decoding steps of a server",
+          {"model", "task", "avg_batch_size", "avg_output_len", "median_itl_ms", "output_tokens_per_s", "avg_power_w",
+           "energy_per_token_j"},
+          [](const DataSetOptions& options) { return std::make_unique<DecodeSet>(options); },
+          "Calibrated: power of a multiprocessor that executes a kernel, time of the host. Prompts are computed beside "
+          "decoding, in equal parts by all steps"};
+}
+
+}  // namespace attnvp::validate

@@ -1,0 +1,267 @@
+#include "platform/workload/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "platform/base/text.h"
+#include "platform/machine/schema.h"
+#include "platform/machine/units.h"
+#include "platform/machine/words.h"
+
+namespace attnvp::workload {
+
+using namespace config;
+
+namespace {
+
+constexpr const char* kRoot = "GRAPH";
+constexpr std::size_t kMostRank = 8;
+constexpr double kMostElements = 0x1p48;
+constexpr std::uint32_t kMostTimes = 1'000'000;
+
+// Elements of an operation's first tensors; further ones are not checked.
+struct OperandElements {
+  std::vector<std::uint64_t> inputs;
+  std::uint64_t output = 0;
+};
+
+OperandElements elements_of(const Workload& w) {
+  if (const Gemm* g = w.gemm()) {
+    return {{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth},
+            std::uint64_t{g->rows} * g->columns};
+  }
+  if (const RowOperation* r = w.rows()) {
+    const bool has_two = r->is_gated || r->is_elementwise();
+    return {std::vector<std::uint64_t>(has_two ? 2 : 1, r->elements()), r->elements()};
+  }
+  const Attention& a = w.attention();
+  return {{a.query_elements(), a.key_elements(), a.value_elements()}, a.output_elements()};
+}
+
+class OperationGraphReader {
+ public:
+  explicit OperationGraphReader(const Document& document) : document_(document) {}
+
+  OperationGraph read(const std::string& default_name) {
+    document_.require_keys(document_.root(), "the file", {kRoot});
+    const YAML::Node root = document_.root()[kRoot];
+    document_.require_keys(root, "key 'GRAPH'", {"version", "name", "tensors", "operations", "views", "unsupported"});
+    const std::string version = text_of(root, "key 'GRAPH'", "version");
+    if (version != "1") {
+      fail(document_.origin(root["version"]), fmt::format("found version {}; allowed is 1", in_quotes(version)));
+    }
+    OperationGraph graph;
+    graph.name = root["name"] ? text::printable(document_.scalar(root["name"], "key 'name'")) : default_name;
+    read_tensors(need(root, "key 'GRAPH'", "tensors"));
+    const YAML::Node operations = need(root, "key 'GRAPH'", "operations");
+    document_.require_list(operations, "key 'GRAPH.operations'");
+    if (operations.size() == 0)
+      fail(document_.origin(operations), "the graph has no operation to run; allowed is one or more");
+    read_views(root["views"]);
+    read_outputs(operations);
+    for (const YAML::Node& node : operations) graph.operations.push_back(operation(node));
+    read_unsupported(root["unsupported"], graph);
+    return graph;
+  }
+
+ private:
+  YAML::Node need(const YAML::Node& node, const std::string& what, const char* key) const {
+    if (!node[key]) fail(document_.origin(node), fmt::format("{}: key '{}' is missing", what, key));
+    return node[key];
+  }
+  std::string text_of(const YAML::Node& node, const std::string& what, const char* key) const {
+    return document_.scalar(need(node, what, key), fmt::format("key '{}'", key));
+  }
+
+  std::uint64_t elements_of_shape(const YAML::Node& shape) const {
+    document_.require_list(shape, "key 'shape'");
+    if (shape.size() > kMostRank) {
+      fail(document_.origin(shape),
+           fmt::format("a shape of {} extents; allowed are up to {}", shape.size(), kMostRank));
+    }
+    double elements = 1;
+    for (const YAML::Node& extent : shape) {
+      const double value = number(extent, "an extent");
+      if (value < 1 || value != std::uint64_t(value)) {
+        fail(document_.origin(extent), fmt::format("found an extent of {}; allowed are whole numbers from 1 on",
+                                                   in_quotes(document_.scalar(extent, "an extent"))));
+      }
+      elements *= value;
+    }
+    if (elements > kMostElements) {
+      fail(document_.origin(shape),
+           fmt::format("a tensor of {:g} elements; allowed are {:g}", elements, kMostElements));
+    }
+    return static_cast<std::uint64_t>(elements);
+  }
+
+  double number(const YAML::Node& node, const std::string& what) const {
+    try {
+      return parse_plain_real(document_.scalar(node, what));
+    } catch (const ConfigError& problem) {
+      fail(document_.origin(node), fmt::format("{}: {}", what, problem.what()));
+    }
+  }
+
+  void read_tensors(const YAML::Node& tensors) {
+    document_.require_map(tensors, "key 'GRAPH.tensors'");
+    for (const auto& entry : tensors) {
+      const std::string name = document_.scalar(entry.first, "a tensor's name");
+      document_.require_keys(entry.second, fmt::format("tensor {}", in_quotes(name)), {"shape", "type"});
+      if (entry.second["type"]) document_.scalar(entry.second["type"], "key 'type'");
+      const std::uint64_t elements =
+          elements_of_shape(need(entry.second, fmt::format("tensor {}", in_quotes(name)), "shape"));
+      if (!elements_.emplace(name, elements).second) {
+        fail(document_.origin(entry.first), fmt::format("tensor {} is given twice", in_quotes(name)));
+      }
+    }
+  }
+
+  void check_known(const std::string& tensor, const Origin& origin) const {
+    if (elements_.count(tensor) != 0) return;
+    std::vector<std::string> known;
+    for (const auto& [name, elements] : elements_) known.push_back(name);
+    fail(origin, fmt::format("tensor {} is unknown{}", in_quotes(tensor), hint(tensor, known)));
+  }
+
+  std::vector<std::pair<std::string, Origin>> names(const YAML::Node& list, const char* key) const {
+    std::vector<std::pair<std::string, Origin>> all;
+    document_.require_list(list, fmt::format("key '{}'", key));
+    for (const YAML::Node& node : list) {
+      const std::string name = document_.scalar(node, "a tensor's name");
+      check_known(name, document_.origin(node));
+      all.emplace_back(name, document_.origin(node));
+    }
+    return all;
+  }
+
+  // Entries with the same output are the parts of a concatenation.
+  void read_views(const YAML::Node& views) {
+    if (!views) return;
+    document_.require_list(views, "key 'GRAPH.views'");
+    for (const YAML::Node& node : views) {
+      document_.require_keys(node, "an entry of 'GRAPH.views'", {"input", "outputs"});
+      const std::string input = text_of(node, "a view", "input");
+      check_known(input, document_.origin(node["input"]));
+      for (const auto& [name, origin] : names(need(node, "a view", "outputs"), "outputs")) {
+        sources_[name].push_back(input);
+      }
+    }
+  }
+
+  // The operation that writes each tensor, before any is read.
+  void read_outputs(const YAML::Node& operations) {
+    for (const YAML::Node& node : operations) {
+      document_.require_keys(node, "an entry of 'GRAPH.operations'", {"name", "net", "inputs", "outputs", "count"});
+      for (const auto& [name, origin] : names(need(node, "an operation", "outputs"), "outputs")) {
+        if (sources_.count(name) != 0 || !of_operations_.insert(name).second) {
+          fail(origin, fmt::format("tensor {} is written twice; allowed is once", in_quotes(name)));
+        }
+      }
+    }
+  }
+
+  bool is_input(const std::string& tensor) const {
+    return of_operations_.count(tensor) == 0 && sources_.count(tensor) == 0;
+  }
+
+  // Whether a tensor has its value: an input of the graph, or written by an operation before, perhaps through views.
+  bool is_ready(const std::string& tensor) {
+    if (of_operations_.count(tensor) != 0) return written_.count(tensor) != 0;
+    const auto views = sources_.find(tensor);
+    if (views == sources_.end()) return true;
+    if (!visited_.insert(tensor).second) return false;  // a cycle of views
+    const bool ready = std::all_of(views->second.begin(), views->second.end(),
+                                   [this](const auto& source) { return is_ready(source); });
+    visited_.erase(tensor);
+    return ready;
+  }
+
+  LayerOperation operation(const YAML::Node& node) {
+    const std::string name = text_of(node, "an operation", "name"), what = "operation " + in_quotes(name);
+    if (!operation_names_.insert(name).second) {
+      fail(document_.origin(node), fmt::format("{} is given twice", what));
+    }
+    LayerOperation result;
+    result.name = text::printable(name);
+    const YAML::Node net = need(node, what, "net");
+    try {
+      result.workload = load(document_.scalar(net, "key 'net'"));
+      refuse_scope(result.workload);
+    } catch (const ConfigError& problem) {
+      fail(document_.origin(net), fmt::format("{}: {}", what, problem.what()));
+    }
+    if (node["count"]) {
+      const double times = number(node["count"], "key 'count'");
+      if (times < 1 || times > kMostTimes || times != static_cast<std::uint32_t>(times)) {
+        fail(document_.origin(node["count"]),
+             fmt::format("{}: found count {:g}; allowed are 1 to {}", what, times, kMostTimes));
+      }
+      result.count = static_cast<std::uint32_t>(times);
+    }
+    const OperandElements expected = elements_of(result.workload);
+    const auto inputs = names(need(node, what, "inputs"), "inputs");
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto& [tensor, origin] = inputs[i];
+      if (!is_ready(tensor)) {
+        fail(origin, fmt::format("{} reads tensor {} before it is written", what, in_quotes(tensor)));
+      }
+      if (i < expected.inputs.size()) check_elements(what, tensor, origin, expected.inputs[i] * result.count);
+    }
+    const Gemm* const product = result.workload.gemm();
+    if (product != nullptr && inputs.size() > 1 && is_input(inputs[1].first)) {
+      result.parameters = std::uint64_t{product->columns} * product->depth * result.count;
+      result.active = result.parameters;
+    }
+    const auto outputs = names(node["outputs"], "outputs");
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto& [tensor, origin] = outputs[i];
+      if (i == 0) check_elements(what, tensor, origin, expected.output * result.count);
+      written_.insert(tensor);
+    }
+    return result;
+  }
+
+  void check_elements(const std::string& what, const std::string& tensor, const Origin& origin,
+                      std::uint64_t expected) const {
+    const std::uint64_t found = elements_.at(tensor);
+    if (found == expected) return;
+    fail(origin, fmt::format("{}: tensor {} has {} elements; the operation's has {}", what, in_quotes(tensor), found,
+                             expected));
+  }
+
+  void read_unsupported(const YAML::Node& list, OperationGraph& graph) const {
+    if (!list) return;
+    document_.require_list(list, "key 'GRAPH.unsupported'");
+    for (const YAML::Node& node : list) {
+      document_.require_keys(node, "an entry of 'GRAPH.unsupported'", {"name", "op", "elements", "share_of_macs"});
+      UnsupportedOperation one{text_of(node, "an entry", "name"), text_of(node, "an entry", "op"), 0};
+      if (node["share_of_macs"]) one.share_of_macs = number(node["share_of_macs"], "key 'share_of_macs'");
+      if (one.share_of_macs < 0 || one.share_of_macs > 1) {
+        fail(document_.origin(node["share_of_macs"]),
+             fmt::format("found a share of {:g}; allowed are 0 to 1", one.share_of_macs));
+      }
+      graph.unsupported.push_back(std::move(one));
+    }
+  }
+
+  const Document& document_;
+  std::map<std::string, std::uint64_t> elements_;            // of tensors, by name
+  std::map<std::string, std::vector<std::string>> sources_;  // inputs of the views that write a tensor
+  std::set<std::string> of_operations_, written_, operation_names_, visited_;
+};
+
+}  // namespace
+
+bool is_graph(const Document& document) { return document.root().IsMap() && document.root()[kRoot]; }
+
+OperationGraph read_graph(const Document& document, const std::string& default_name) {
+  return OperationGraphReader(document).read(default_name);
+}
+
+}  // namespace attnvp::workload

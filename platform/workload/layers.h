@@ -1,0 +1,47 @@
+// Layers of a model as sequences of operations: norms, projections, rotary embedding, attention, feed-forward network
+// or experts, residual sums. A model is its embedding, its blocks (model.h), and its last projection.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "platform/workload/workload.h"
+
+namespace attnvp::workload {
+
+struct LayerOperation {
+  std::string name;  // "attention norm", "qkv", "attention", "out", "attention sum", "up", "activation", "down", ...
+  Workload workload;
+  std::uint32_t count = 1;       // times in the layer, one after the other
+  std::uint64_t parameters = 0;  // of all times together, also of experts without tokens
+  std::uint64_t active = 0;      // parameters that one token multiplies
+  std::uint32_t waiting = 0;     // tensors of tokens x hidden that wait for a later operation
+};
+
+// Layers with equal operations.
+struct LayerGroup {
+  std::string name;         // "embedding", of a block, "last projection"
+  std::uint32_t count = 1;  // layers
+  std::vector<LayerOperation> operations;
+};
+
+std::uint64_t tokens_of(const Workload& workload);  // new tokens of all batches or requests
+
+// Operations of one layer of the selected block, for all tokens of the batch. Throws ConfigError if the model's width
+// is unknown.
+std::vector<LayerOperation> operations_of(const Workload& workload);
+
+// scope=layer: the selected block alone, one layer. scope=model: all layers. Throws as operations_of does.
+std::vector<LayerGroup> groups_of(const Workload& workload);
+
+struct ParameterCount {
+  std::uint64_t all = 0;     // without biases of products
+  std::uint64_t active = 0;  // multiply-accumulates of a token in products, the last projection included
+};
+ParameterCount parameters_of(const std::vector<LayerGroup>& groups);
+
+// Attention of a layer of a block, in its form of latent attention.
+Attention attention_of(const Workload& workload, const Block& block);
+
+}  // namespace attnvp::workload
