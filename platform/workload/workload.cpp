@@ -64,8 +64,8 @@ std::string Workload::identity() const {
 void refuse_scope(const Workload& w) {
   if (w.scope == Scope::kAttention) return;
   if (w.graph != nullptr) throw config::ConfigError(w.name() + ": a graph is for `run`; this takes one operation");
-  throw config::ConfigError(
-      fmt::format("{}: scope=layer and scope=model are for `run`, `compare` and `sweep`; this takes attention", w.name()));
+  throw config::ConfigError(fmt::format(
+      "{}: scope=layer and scope=model are for `run`, `compare` and `sweep`; this takes attention", w.name()));
 }
 
 }  // namespace attnvp::workload
