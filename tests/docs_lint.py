@@ -3,7 +3,7 @@
 
     docs_lint.py [ROOT] [PAGE...]    all pages, or these; exit status 1 where something is found
 
-Refused are private vocabulary, personification and history (the lists below), sentences of more than 40 words, and
+Refused are private vocabulary, personification and history (the lists below), sentences of more than 25 words, and
 lines of more than 100 characters outside tables, code blocks and link targets (lines of docs/reference/commands.md,
 which is generated, may be longer). docs/reference has to name every counter, signal and fault code of the models.
 tests/docs_test.sh checks links.
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-MOST_WORDS = 40
+MOST_WORDS = 25
 MOST_CHARACTERS = 100
 
 # In prose and in inline code.
