@@ -66,7 +66,7 @@ class CommandTrace {
   std::map<std::uint64_t, std::deque<GivenTokens>> tokens_;  // by event, not yet taken
 };
 
-// Intervals of counted work, for power over time. A counter changes in one step, when its module knows the amount;
+// Intervals of counted work, for power over time. A counter changes in one step, when the amount is known;
 // power needs the interval. Modules report while a CommandTrace with an Activity is attached to their Context.
 //
 // Times are femtoseconds of the platform's clock (Clock::now_fs); they may lie in the future.
