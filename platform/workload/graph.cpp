@@ -12,6 +12,7 @@
 #include "platform/machine/schema.h"
 #include "platform/machine/units.h"
 #include "platform/machine/words.h"
+#include "platform/workload/keys.h"
 
 namespace attnvp::workload {
 
@@ -191,7 +192,7 @@ class OperationGraphReader {
     result.name = text::printable(name);
     const YAML::Node net = need(node, what, "net");
     try {
-      result.workload = load(document_.scalar(net, "key 'net'"));
+      result.workload = load_operation(document_.scalar(net, "key 'net'"));
       refuse_scope(result.workload);
     } catch (const ConfigError& problem) {
       fail(document_.origin(net), fmt::format("{}: {}", what, problem.what()));

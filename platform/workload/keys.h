@@ -76,6 +76,8 @@ struct Lengths {
   std::uint32_t batch = 0, seq_q = 0, seq_kv = 0;
 };
 Workload load(const std::string& text, const Lengths& lengths);
+// As load(), but refuses graph files: an operation of one cannot be another graph, or itself.
+Workload load_operation(const std::string& text);
 
 // Fills the lengths from `seq`; throws ConfigError for missing or inconsistent keys. `lengths` (may be nullptr)
 // override the layer's own. `name_of` maps a key to its name in the caller's notation.

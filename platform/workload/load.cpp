@@ -164,7 +164,7 @@ Workload graph_workload(OperationGraph graph) {
   return workload;
 }
 
-Workload load(const std::string& text, const Lengths* lengths) {
+Workload load(const std::string& text, const Lengths* lengths, bool allows_graph) {
   if (const auto operation = parse_operation(text)) {
     return std::visit([](const auto& o) { return Workload(o); }, *operation);
   }
@@ -187,6 +187,7 @@ Workload load(const std::string& text, const Lengths* lengths) {
     const Document document = Document::load(path);
     keys.attention.name = text::printable(std::filesystem::path(path).stem().string());
     if (is_graph(document)) {
+      if (!allows_graph) fail({document.source()}, "a graph within a graph; allowed is one operation");
       if (!parts.words.empty() || lengths != nullptr) {
         fail({document.source()}, "a graph has its own shapes; allowed is the file without keys or requests");
       }
@@ -227,9 +228,11 @@ std::vector<std::string> keys_of_words(const std::string& words) {
 
 }  // namespace
 
-Workload load(const std::string& text) { return load(text, nullptr); }
+Workload load(const std::string& text) { return load(text, nullptr, true); }
 
-Workload load(const std::string& text, const Lengths& lengths) { return load(text, &lengths); }
+Workload load_operation(const std::string& text) { return load(text, nullptr, false); }
+
+Workload load(const std::string& text, const Lengths& lengths) { return load(text, &lengths, true); }
 
 std::string with_absolute_paths(const std::string& text, const std::string& folder) {
   namespace fs = std::filesystem;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 #include "platform/machine/document.h"
@@ -87,6 +88,18 @@ TEST(Graph, RefusesUnknownAndDoubleNames) {
   EXPECT_EQ(refusal(kTensors + "  operations: []\n"),
             "g.yaml:12: the graph has no operation to run; allowed is one or more");
   EXPECT_EQ(refusal("GRAPH:\n  version: 2\n"), "g.yaml:2: found version '2'; allowed is 1");
+}
+
+TEST(Graph, RefusesAGraphAsOperation) {
+  const std::string path = testing::TempDir() + "self.yaml";
+  std::ofstream(path) << kTensors << "  operations:\n    - {name: p, net: \"" << path
+                      << "\", inputs: [x], outputs: [y]}\n";
+  try {
+    load(path);
+    FAIL();
+  } catch (const config::ConfigError& problem) {
+    EXPECT_NE(std::string(problem.what()).find("a graph within a graph; allowed is one operation"), std::string::npos);
+  }
 }
 
 }  // namespace
