@@ -29,6 +29,7 @@
 #include "platform/schedule/programs.h"
 #include "platform/schedule/reference.h"
 #include "platform/streaming/graph_file.h"
+#include "platform/workload/graph.h"
 #include "platform/workload/hugging_face.h"
 #include "platform/workload/keys.h"
 #include "platform/workload/workload.h"
@@ -112,8 +113,22 @@ std::string provenance_text(const config::Provenances& provenance) {
   return out;
 }
 
+void describe_graph(const workload::OperationGraph& graph) {
+  print(fmt::format("{}: a graph of {} operations, {} of the model left out\n", graph.name, graph.operations.size(),
+                    graph.unsupported.size()));
+  Table table;
+  table.column("operation", Table::Align::kLeft);
+  table.column("net", Table::Align::kLeft);
+  table.column("times");
+  for (const workload::LayerOperation& o : graph.operations) {
+    table.row({o.name, o.workload.name(), fmt::format("{}", o.count)});
+  }
+  print(table.text(text::line_width()));
+}
+
 void describe_network(const std::string& what) {
   const workload::Workload n = workload::load(what);
+  if (n.graph != nullptr) return describe_graph(*n.graph);
   const workload::Extents e = n.extents();
   const double depth = n.is_attention() ? 1.0 * e.emb + n.attention().values() : 2.0 * e.emb;
   const double macs = 1.0 * e.batch * e.heads * e.seq_q * e.seq_kv * depth;
@@ -182,7 +197,7 @@ DescribedKind kind_of_file(const std::string& path) {
   if (!root.IsMap()) return DescribedKind::kMachine;
   if (root["ERT"] || root["MODEL"]) return DescribedKind::kEnergy;
   if (root["nodes"] || root["channels"]) return DescribedKind::kStream;
-  return root["heads"] || root["emb"] ? DescribedKind::kNetwork : DescribedKind::kMachine;
+  return root["heads"] || root["emb"] || root["GRAPH"] ? DescribedKind::kNetwork : DescribedKind::kMachine;
 }
 
 bool is_program(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "firmware/hal/element_types.h"
 #include "platform/base/text.h"
 #include "platform/machine/schema.h"
 #include "platform/machine/units.h"
@@ -109,12 +110,22 @@ class OperationGraphReader {
     }
   }
 
+  void check_type(const YAML::Node& node) const {
+    const std::string type = document_.scalar(node, "key 'type'");
+    std::vector<std::string> allowed;
+    for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+      if (info.is_tensor) allowed.emplace_back(info.name);
+    }
+    if (std::find(allowed.begin(), allowed.end(), type) != allowed.end()) return;
+    fail(document_.origin(node), fmt::format("type {} is unknown{}", in_quotes(type), hint(type, allowed)));
+  }
+
   void read_tensors(const YAML::Node& tensors) {
     document_.require_map(tensors, "key 'GRAPH.tensors'");
     for (const auto& entry : tensors) {
       const std::string name = document_.scalar(entry.first, "a tensor's name");
       document_.require_keys(entry.second, fmt::format("tensor {}", in_quotes(name)), {"shape", "type"});
-      if (entry.second["type"]) document_.scalar(entry.second["type"], "key 'type'");
+      if (entry.second["type"]) check_type(entry.second["type"]);
       const std::uint64_t elements =
           elements_of_shape(need(entry.second, fmt::format("tensor {}", in_quotes(name)), "shape"));
       if (!elements_.emplace(name, elements).second) {

@@ -142,8 +142,8 @@ class ModelReader {
     if (!file_.has("q_lora_rank") || file_.find("q_lora_rank") != nullptr) {
       set("q_rank", number("q_lora_rank", nullptr, kQueryRank));
     }
-    set("plain_emb", plain);
-    set("turned_emb", rotary);
+    set("nope_emb", plain);
+    set("rope_emb", rotary);
     set("v_emb", number("v_head_dim", nullptr, kValues));
     const double factor = yarn_factor();
     set("scale", fmt::format("{:.9g}", factor * factor / std::sqrt(static_cast<double>(plain.value + rotary.value))),

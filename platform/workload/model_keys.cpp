@@ -80,8 +80,9 @@ std::vector<Key<K>> model_keys() {
       make_key<K>(choice("activation", {"auto", "relu", "silu", "gelu", "gelu_tanh"},
                          "of the feed-forward network; auto: silu where it is gated, or gelu"),
                   &K::activation),
-      switch_key("rotary", "Q and K are turned by their positions", &Model::rotary),
-      model_key("rotary_emb", kWidest, "columns of a head that are turned, an even number", "all", &Model::rotary_emb),
+      switch_key("rotary", "Q and K have a rotary embedding", &Model::rotary),
+      model_key("rotary_emb", kWidest, "columns of a head that the rotary embedding rotates, an even number", "all",
+                &Model::rotary_emb),
       switch_key("qk_norm", "every head of Q and K has a norm", &Model::qk_norm),
       switch_key("linear",
                  "of a layer its products and attention alone, without norms, activations, sums and rotary embedding",
@@ -90,9 +91,9 @@ std::vector<Key<K>> model_keys() {
                 "none", &Model::latent, &Latent::kv_rank),
       model_key("q_rank", kWidest, "latent attention: elements between the two projections of Q", "one projection",
                 &Model::latent, &Latent::q_rank),
-      model_key("plain_emb", kWidest, "latent attention: columns of a head of Q and K that are not turned", "none",
+      model_key("nope_emb", kWidest, "latent attention: columns of a head of Q and K without rotary embedding", "none",
                 &Model::latent, &Latent::plain),
-      model_key("turned_emb", kWidest, "latent attention: columns of a head of Q and K that are turned", "none",
+      model_key("rope_emb", kWidest, "latent attention: columns of a head of Q and K with rotary embedding", "none",
                 &Model::latent, &Latent::rotary),
       model_key("v_emb", kWidest, "latent attention: columns of a head of V", "none", &Model::latent, &Latent::values),
       make_key<K>(choice("mla", {"auto", "absorbed", "plain"},
@@ -183,10 +184,10 @@ void complete_model(Model& m, const K& keys, const Origin& origin, const NameOf&
   if (m.rotary_emb % 2 != 0) refuse("rotary_emb", fmt::format("found {}; allowed are even numbers", m.rotary_emb));
   Latent& l = m.latent;
   if (l.kv_rank > 0) {
-    for (const auto& [key, value] : {std::pair{"plain_emb", l.plain}, {"turned_emb", l.rotary}, {"v_emb", l.values}}) {
+    for (const auto& [key, value] : {std::pair{"nope_emb", l.plain}, {"rope_emb", l.rotary}, {"v_emb", l.values}}) {
       if (value == 0) refuse(key, fmt::format("it is missing; '{}' needs it", name_of("kv_rank")));
     }
-    if (l.rotary % 2 != 0) refuse("turned_emb", fmt::format("found {}; allowed are even numbers", l.rotary));
+    if (l.rotary % 2 != 0) refuse("rope_emb", fmt::format("found {}; allowed are even numbers", l.rotary));
     if (l.form == LatentForm::kAuto) {
       l.form = decodes || keys.scope == Scope::kAttention ? LatentForm::kAbsorbed : LatentForm::kPlain;
     }

@@ -170,7 +170,7 @@ TEST(Layers, OfBlocksThatDiffer) {
 // Both forms of latent attention, with all of their products.
 TEST(Layers, OfLatentAttentionAreGolden) {
   const std::string shape =
-      "H=4,N=48,causal=1,kv_rank=64,q_rank=48,plain_emb=32,turned_emb=16,v_emb=32,hidden=128,ffn=96,gated=1,rotary=1,"
+      "H=4,N=48,causal=1,kv_rank=64,q_rank=48,nope_emb=32,rope_emb=16,v_emb=32,hidden=128,ffn=96,gated=1,rotary=1,"
       "scope=layer,mla=";
   const std::uint64_t q = 48 * 128 + 4 * 48 * 48, kv_down = 80 * 128, out = 128 * 128, network = 3 * 96 * 128;
   for (const auto& [form, up] : {std::pair{"absorbed", 4 * 32 * 64 + 4 * 32 * 64}, {"plain", 4 * 64 * 64}}) {

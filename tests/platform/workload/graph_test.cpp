@@ -87,6 +87,8 @@ TEST(Graph, RefusesUnknownAndDoubleNames) {
             "g.yaml:14: tensor 'y' is written twice; allowed is once");
   EXPECT_EQ(refusal(kTensors + "  operations: []\n"),
             "g.yaml:12: the graph has no operation to run; allowed is one or more");
+  EXPECT_EQ(refusal("GRAPH: {version: 1, tensors: {x: {shape: [1], type: int9}}, operations: []}"),
+            "g.yaml:1: type 'int9' is unknown; did you mean 'int8'?");
   EXPECT_EQ(refusal("GRAPH:\n  version: 2\n"), "g.yaml:2: found version '2'; allowed is 1");
 }
 

@@ -206,7 +206,7 @@ TEST(Model, KeysThatDoNotFitAreRefused) {
   EXPECT_EQ(refusal("window=4,blocks=2*full+2*window,block=3"), "key 'block': found 3; allowed is 1 to 2");
   EXPECT_EQ(refusal("experts=2,experts_per_token=3"), "key 'experts_per_token': found 3; allowed is at most 2 experts");
   EXPECT_EQ(refusal("experts=2,expert_skew=many"), "key 'expert_skew': found 'many'; allowed is a number of 0 to 8");
-  EXPECT_EQ(refusal("kv_rank=32"), "key 'plain_emb': it is missing; 'kv_rank' needs it");
+  EXPECT_EQ(refusal("kv_rank=32"), "key 'nope_emb': it is missing; 'kv_rank' needs it");
   EXPECT_EQ(refusal("order=parallel,norm_place=post"), "key 'order': with norm_place=post allowed is sequential");
 }
 
