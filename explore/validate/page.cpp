@@ -129,7 +129,7 @@ std::string to_markdown(const std::vector<SetResult>& results, const std::string
                     "\n```\n" + summary(results, kPageWidth) + "```\n";
   out += "\n## Machines\n\n" +
          paragraph(
-             "At most three values of a machine are calibrated; `attnvp describe MACHINE` shows them with their "
+             "At most three values of a machine's time are calibrated; `attnvp describe MACHINE` shows them with their "
              "sources. Rows are fitted if a value is calibrated to their set, otherwise blind.") +
          "\n```\n" + machines_text(results) + "```\n";
   out += fmt::format("\n![Predicted over measured values of all rows]({})\n", plot);
