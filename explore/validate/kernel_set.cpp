@@ -11,6 +11,7 @@
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuned_runner.h"
 #include "explore/validate/data_set.h"
+#include "explore/validate/limited_power.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
@@ -131,7 +132,29 @@ class KernelSet : public KernelRows {
     row.positive("time_us");  // reports errors before the run
     const Prediction p = run(row, row.text("net"), {});
     constexpr double kMicro = 1e6;
-    return {{"", row.positive("time_us"), p.result.seconds() * kMicro, "us", p.note}};
+    std::vector<MeasuredPoint> points = {{"", row.positive("time_us"), p.result.seconds() * kMicro, "us", p.note}};
+    if (row.has("steady_us") && row.has("power_w") && !row.empty("steady_us") && !row.empty("power_w")) {
+      add_steady(row, p, points);
+    }
+    return points;
+  }
+
+ private:
+  // The kernel again and again without pause: its time, power and energy under the machine's limit of power.
+  void add_steady(const DataRow& row, const Prediction& p, std::vector<MeasuredPoint>& points) const {
+    constexpr double kMicro = 1e6;
+    const KernelEnergy energy = energy_of(p.result);
+    const auto steady = [&](double Ranged::*of) {
+      return limited(energy.active_j.*of, energy.standing_j.*of / energy.seconds, energy.seconds,
+                     machine_.technology.tdp_watts);
+    };
+    const double us = row.positive("steady_us"), watts = row.positive("power_w");
+    const LimitedEnergy value = steady(&Ranged::value), low = steady(&Ranged::low), high = steady(&Ranged::high);
+    points.push_back({"", us, value.seconds * kMicro, "us", "", 0, 0, "steady_time"});
+    points.push_back({"", watts, value.joules / value.seconds, "W", "", low.joules / low.seconds,
+                      high.joules / high.seconds, "steady_watts"});
+    points.push_back(
+        {"", us * watts, value.joules * kMicro, "uJ", "", low.joules * kMicro, high.joules * kMicro, "steady_energy"});
   }
 };
 

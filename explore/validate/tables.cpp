@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "explore/plot/svg.h"
 #include "explore/validate/kernel_set.h"
@@ -101,6 +102,12 @@ std::string further_text(const SetResult& r, std::size_t line_width) {
   return "\n" + table.text(line_width);
 }
 
+// Columns of values, not of labels.
+bool is_measured(const std::string& column) {
+  static const std::set<std::string> columns = {"time_us", "steady_us", "energy_mj", "power_w", "clock_mhz"};
+  return columns.count(column) > 0;
+}
+
 std::vector<PointGroup> groups_of(const SetResult& r) {
   constexpr std::size_t kMostValues = 12;  // a column of more is no label
   std::vector<PointGroup> all;
@@ -126,7 +133,7 @@ std::vector<PointGroup> groups_of(const SetResult& r) {
     if (!band.points.empty()) all.push_back(std::move(band));
   }
   for (std::size_t i = 0; i < r.columns.size(); ++i) {
-    if (i != net && r.columns[i] != "time_us") add(r.columns[i], [&](std::size_t point) { return cell(point, i); });
+    if (i != net && !is_measured(r.columns[i])) add(r.columns[i], [&](std::size_t point) { return cell(point, i); });
   }
   return all;
 }

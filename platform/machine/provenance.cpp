@@ -17,7 +17,8 @@ namespace attnvp::config {
 namespace {
 
 constexpr std::size_t kLongestStatement = 400;
-constexpr std::array<std::pair<const char*, ProvenanceKind>, 4> kKinds = {{{"published", ProvenanceKind::kPublished},
+constexpr std::array<std::pair<const char*, ProvenanceKind>, 5> kKinds = {{{"published", ProvenanceKind::kPublished},
+                                                                           {"measured", ProvenanceKind::kMeasured},
                                                                            {"derived", ProvenanceKind::kDerived},
                                                                            {"calibrated", ProvenanceKind::kCalibrated},
                                                                            {"assumed", ProvenanceKind::kAssumed}}};
@@ -70,9 +71,10 @@ Provenance parse_provenance(std::string_view text, const Origin& origin) {
   const std::string_view word = all.substr(0, all.find_first_of(" ,"));
   const auto* const kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return word == k.first; });
   if (kind == kKinds.end()) {
-    fail(origin, fmt::format("found {}; allowed is a statement that begins with published, derived, calibrated or "
-                             "assumed",
-                             in_quotes(all)));
+    fail(origin,
+         fmt::format("found {}; allowed is a statement that begins with published, measured, derived, calibrated "
+                     "or assumed",
+                     in_quotes(all)));
   }
   Provenance p;
   p.kind = kind->second;

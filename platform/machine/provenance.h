@@ -24,7 +24,7 @@ struct MachineConfig;
 namespace attnvp::config {
 
 // The first four can be stated. kUnstated: set without a statement; kSet: set by --set.
-enum class ProvenanceKind : std::uint8_t { kPublished, kDerived, kCalibrated, kAssumed, kUnstated, kSet };
+enum class ProvenanceKind : std::uint8_t { kPublished, kMeasured, kDerived, kCalibrated, kAssumed, kUnstated, kSet };
 
 struct Provenance {
   ProvenanceKind kind = ProvenanceKind::kAssumed;
@@ -41,8 +41,8 @@ using Provenances = std::map<std::string, Provenance, std::less<>>;
 // Add to the known paths of Document::settings; read_provenance reads the section.
 inline constexpr const char* kProvenanceSection = "provenance.*";
 
-// Parses "published SOURCE", "derived SOURCE", "calibrated SOURCE [CELL CELL]", "assumed" or "assumed, WHY". Throws
-// ConfigError at `origin`.
+// Parses "published SOURCE", "measured SOURCE", "derived SOURCE", "calibrated SOURCE [CELL CELL]", "assumed" or
+// "assumed, WHY". Throws ConfigError at `origin`.
 Provenance parse_provenance(std::string_view text, const Origin& origin);
 
 // Statements of a file whose keys have these paths. Throws ConfigError with file and line.

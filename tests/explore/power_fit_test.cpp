@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "explore/validate/decode_set.h"
+#include "explore/validate/limited_power.h"
 #include "explore/validate/kernel_set.h"
 #include "explore/validate/validate.h"
 #include "platform/machine/hardware.h"
@@ -65,12 +65,12 @@ TEST(PowerSet, KernelsLeftOutArePredictedWithin15Percent) {
 
 TEST(DecodeStep, TakesLongerAtTheLimitOfPower) {
   // 100 J and 300 W for 0.2 s are 800 W.
-  EXPECT_DOUBLE_EQ(limited_step(100, 300, 0.2, 0).joules, 160);
-  EXPECT_DOUBLE_EQ(limited_step(100, 300, 0.2, 800).seconds, 0.2);
-  const StepEnergy limited = limited_step(100, 300, 0.2, 700);
+  EXPECT_DOUBLE_EQ(limited(100, 300, 0.2, 0).joules, 160);
+  EXPECT_DOUBLE_EQ(limited(100, 300, 0.2, 800).seconds, 0.2);
+  const LimitedEnergy limited = limited(100, 300, 0.2, 700);
   EXPECT_DOUBLE_EQ(limited.seconds, 0.25);  // 100 J at 400 W
   EXPECT_DOUBLE_EQ(limited.joules, 175);
-  EXPECT_DOUBLE_EQ(limited_step(100, 800, 0.2, 700).seconds, 0.2);  // no time is long enough
+  EXPECT_DOUBLE_EQ(limited(100, 800, 0.2, 700).seconds, 0.2);  // no time is long enough
 }
 
 TEST(Coverage, IsTheShareOfRangesThatHaveTheMeasurement) {
