@@ -71,13 +71,28 @@ TEST(ValidateLong, DecodingStepsHaveTheirEnergy) {
   EXPECT_LE(with->errors.mape, 0.15);
 }
 
+// Blind: the log's limit of power is met from below, idle power and time of the steps are near.
+TEST(ValidateLong, PowerOverTime) {
+  const SetResult r = shipped("rtxa6000-power");
+  EXPECT_EQ(r.points.size(), 34U);
+  EXPECT_LE(r.errors.mape, 0.25);
+  const auto mean_error = [&r](const char* name) {
+    const auto found =
+        std::find_if(r.further.begin(), r.further.end(), [name](const PointSeries& s) { return s.name == name; });
+    return found == r.further.end() ? 1 : found->errors.mape;
+  };
+  EXPECT_LE(mean_error("idle"), 0.15);
+  EXPECT_LE(mean_error("step_time"), 0.05);
+}
+
 // A set without bars of its own is one that nobody has looked at.
 TEST(ValidateLong, NoSetIsLeftOut) {
   std::vector<std::string> names;
   for (const std::string& file : files_of_sets()) names.push_back(std::filesystem::path(file).stem().string());
-  EXPECT_EQ(names, (std::vector<std::string>{"a100-80gb-softmax", "ascend-910b", "attention", "blackhole", "chains",
-                                             "dram-curves", "flash", "gemm-softmax", "gv100-power", "h100-decode",
-                                             "mi355x", "rtx4090-layers", "tpu-v4", "tpu-v6e", "wormhole"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"a100-80gb-softmax", "ascend-910b", "attention", "blackhole", "chains",
+                                      "dram-curves", "flash", "gemm-softmax", "gv100-power", "h100-decode", "mi355x",
+                                      "rtx4090-layers", "rtxa6000-power", "tpu-v4", "tpu-v6e", "wormhole"}));
 }
 
 }  // namespace
