@@ -53,7 +53,7 @@ class CourseSet : public DataSet {
     const double step_ms = step.predicted(&Ranged::value).seconds / kMillisecond;
     std::vector<MeasuredPoint> points = {{"", watts, watts_at(&Ranged::value), "W", fmt::format("{:.2f} ms", step_ms),
                                           watts_at(&Ranged::low), watts_at(&Ranged::high), series}};
-    if (decodes) {
+    if (decodes && !row.empty("tokens_per_s")) {
       const double measured_ms = batch / row.positive("tokens_per_s") / kMillisecond;
       points.push_back({"", measured_ms, step_ms, "ms", "", 0, 0, "step_time"});
     }
