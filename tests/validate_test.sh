@@ -138,7 +138,7 @@ course 0,idle,0,0,0,90
 done_well validate --data "$in/rtxa6000-mine.csv" --svg course.svg # no step
 rm -- course.svg
 course 0,resting,0,0,0,90
-wrong "rtxa6000-mine.csv:5: column 'state': found 'resting'; allowed: decode, idle, asleep, changes" validate --data "$in/rtxa6000-mine.csv"
+wrong "rtxa6000-mine.csv:2: column 'state': found 'resting'; allowed: decode, idle, asleep, changes" validate --data "$in/rtxa6000-mine.csv"
 course 0,decode,0,0,0,90
 wrong "column 'requests': found 0; allowed for state 'decode' is from 1" validate --data "$in/rtxa6000-mine.csv"
 wrong '--svg: the set has no power over time' validate dram-curves --svg none.svg

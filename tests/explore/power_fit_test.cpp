@@ -100,7 +100,7 @@ TEST(DecodeStep, EnergyIsTheIntegralOfItsCourse) {
   }
 }
 
-TEST(CourseSet, IdleGpuTakesTheShareOfItsStandingPower) {
+TEST(CourseSet, StandingPowerScalesFromTheNodeOfItsFigures) {
   const Ranged standing = standing_watts("rtxa6000", {});
   // The board, 48 GiB of DRAM at 0.15 W, and 84 multiprocessors whose energy of a cycle scales from 12 nm.
   const double multiprocessors = standing.value - 38.2 - 48 * 0.15;
