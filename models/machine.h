@@ -34,7 +34,8 @@ struct TechnologyConfig {
     using namespace config;
     using C = TechnologyConfig;
     key(choice("tech",
-               {"65nm", "45nm", "32nm", "28nm", "22nm", "20nm", "16nm", "14nm", "12nm", "10nm", "7nm", "5nm", "4nm"},
+               {"65nm", "45nm", "32nm", "28nm", "22nm", "20nm", "16nm", "14nm", "12nm", "10nm", "8nm", "7nm", "5nm",
+                "4nm"},
                "technology node of the models of energy and area"),
         &C::tech);
     key(number("voltage", KeyUnit::kVoltage, 0, 1.3, "of logic and on-chip memories; 0 V: the node's nominal"),

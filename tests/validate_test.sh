@@ -123,6 +123,27 @@ wrong "idle.kernels.yml:1: key 'host.idle': allowed is 0 to 1" validate --data "
 printf 'host: {step: 1 mm}\n' >"$in/idle.kernels.yml"
 wrong "idle.kernels.yml:1: key 'host.step'" validate --data "$in/steps-a.csv" --hw "$in/idle.yaml"
 
+# Power over time: a result for each state of the GPU; the energy of a step's course; a figure of both.
+course() { { grep '^time_s' "$configs/validation/rtxa6000-power.csv"; printf '%s\n' "$@"; } >"$in/rtxa6000-mine.csv"; }
+course 0,asleep,0,0,0,33 1,changes,1,16,1,150 2,decode,2,16,80,299 3,idle,0,0,0,90
+done_well validate --data "$in/rtxa6000-mine.csv" --json "$in/course.json" --svg course.svg
+holds '.set == "rtxa6000-mine" and .hardware == "rtxa6000" and [.rows[].row] == [3] and .rows[0].unit == "W"' "$in/course.json"
+holds '[.asleep, .changes, .idle | .rows[0].row] == [1, 2, 4] and .step_time.rows[0].measured == 25' "$in/course.json"
+holds '.rows[0].predicted > .idle.rows[0].predicted and .asleep.rows[0].predicted == .idle.rows[0].predicted' "$in/course.json"
+for text in 'limit, 300 W' 'A step of 2 requests' 'One layer of it' '>down</text>'; do
+  grep -qF "$text" course.svg || failed "no '$text' in the figure"
+done
+rm -- course.svg
+course 0,idle,0,0,0,90
+done_well validate --data "$in/rtxa6000-mine.csv" --svg course.svg # no step
+rm -- course.svg
+course 0,resting,0,0,0,90
+wrong "rtxa6000-mine.csv:2: column 'state': found 'resting'; allowed: decode, idle, asleep, changes" validate --data "$in/rtxa6000-mine.csv"
+course 0,decode,0,0,0,90
+wrong "column 'requests': found 0; allowed for state 'decode' is from 1" validate --data "$in/rtxa6000-mine.csv"
+wrong '--svg: the set has no power over time' validate dram-curves --svg none.svg
+wrong 'need one of them' validate --svg none.svg
+
 # A table as spreadsheets write it; a flag that is none; a key that cannot be fitted.
 printf 'kernel,head_dim,causal,seq_len,tflops\nfa2,64,2,512,300\n' >"$in/flash.csv"
 wrong "flash.csv:2: column 'causal': found 2; allowed are 0 and 1" validate --data "$in/flash.csv"

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
+#include "explore/validate/course_set.h"
 #include "platform/base/files.h"
 #include "platform/machine/error.h"
 
@@ -21,7 +22,7 @@ struct ValidateArguments {
   std::string hardware, network;      // empty: those of the set
   std::string dataflow;               // of measured kernels
   std::vector<std::string> settings;  // --set key=value
-  std::string csv, html, markdown;
+  std::string csv, html, markdown, svg;
   std::string json;  // "-" is stdout only
 };
 
@@ -31,25 +32,29 @@ int validate(const ValidateArguments& a) {
   std::vector<std::string> paths = {a.data};
   if (all) paths = validate::files_of_sets();
   if (!a.set.empty()) paths = {validate::file_of_set(a.set)};
-  if (all &&
-      (!a.hardware.empty() || !a.network.empty() || !a.dataflow.empty() || !a.settings.empty() || !a.csv.empty())) {
+  if (all && (!a.hardware.empty() || !a.network.empty() || !a.dataflow.empty() || !a.settings.empty() ||
+              !a.csv.empty() || !a.svg.empty())) {
     throw config::ConfigError(
-        "without a set or --data every set is run on its own machine: --hw, --net, --dataflow, --set and --csv "
-        "need one of them");
+        "without a set or --data every set is run on its own machine: --hw, --net, --dataflow, --set, --csv "
+        "and --svg need one of them");
   }
+  if (!a.svg.empty() && !validate::has_course(paths.front())) {
+    throw config::ConfigError("--svg: the set has no power over time; allowed are sets as rtxa6000-power");
+  }
+  const validate::DataSetOptions options{a.hardware, a.network, a.settings, a.dataflow};
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const html_file = outputs.open("--html", a.html);
   files::Output* const markdown_file = outputs.open("--markdown", a.markdown);
+  files::Output* const svg_file = outputs.open("--svg", a.svg);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
   std::vector<validate::SetResult> results;
   for (const std::string& path : paths) {
     ProgressBar bar;
-    results.push_back(validate::validate(path, {a.hardware, a.network, a.settings, a.dataflow},
-                                         [&](std::size_t done, std::size_t rows) {
-                                           bar.update(done, rows, std::filesystem::path(path).stem().string());
-                                         }));
+    results.push_back(validate::validate(path, options, [&](std::size_t done, std::size_t rows) {
+      bar.update(done, rows, std::filesystem::path(path).stem().string());
+    }));
   }
   const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
   if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
@@ -59,6 +64,7 @@ int validate(const ValidateArguments& a) {
     markdown_file->write(validate::to_markdown(results, plot.filename().string()), files::Form::kOwn);
     outputs.open("a plot of --markdown", plot.string())->write(validate::to_svg(results), files::Form::kSvg);
   }
+  if (svg_file != nullptr) svg_file->write(validate::course_svg(results.front(), options), files::Form::kSvg);
   if (json_file != nullptr) json_file->write(document, files::Form::kOwn);
   outputs.commit();
   const std::string text = all ? validate::summary(results, text::line_width()) : validate::to_text(results.front());
@@ -84,6 +90,7 @@ void add_validate(CLI::App& app, int& status) {
   add_output(command, "--html", a->html, "write a page with a plot and all rows");
   add_output(command, "--markdown", a->markdown,
              "write a page of errors and worst rows, as docs/results/validation.md, and its plot beside it (.svg)");
+  add_output(command, "--svg", a->svg, "write a figure of power over time, of a set that has it: rtxa6000-power");
   add_json(command, a->json);
   add_memory_limit(command);
   command.callback([a, &status] { status = validate(*a); });

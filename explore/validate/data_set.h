@@ -81,6 +81,7 @@ struct DataSetKind {
 
 DataSetKind attention_kind();
 DataSetKind chain_kind();
+DataSetKind course_kind();
 DataSetKind decode_kind();
 DataSetKind dram_kind();
 DataSetKind flash_kind();

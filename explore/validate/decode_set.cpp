@@ -1,20 +1,17 @@
 // Energy of whole decoding steps of a server at steady state. A request that ends is replaced by a new one, so that a
 // step computes a token of each request of the batch and its share of the prompts.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "explore/validate/data_set.h"
+#include "explore/validate/decode_step.h"
 #include "explore/validate/kernel_set.h"
-#include "explore/validate/limited_power.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"
-#include "platform/workload/layers.h"
 
 namespace attnvp::validate {
 
@@ -70,23 +67,11 @@ class DecodeSet : public DataSet {
     const double joules = row.positive("energy_per_token_j"), step_ms = row.positive("median_itl_ms");
     const double prompt = entry_of(row, "task", served_.prompts);
     const std::string& network = entry_of(row, "model", served_.networks);
-    const KernelEnergy kernels = step_of(row, network, batch, prompt, output);
-    const MachineConfig machine = config::load_hardware(hardware(), options_.settings);
-    const double limit = machine.technology.tdp_watts;
-
-    const double host = table_.host.step_seconds + batch * table_.host.request_seconds;
-    const double busy = kernels.seconds / (kernels.seconds + host);
-    const double standing = busy + (1 - busy) * table_.host.idle_share;  // share of the standing power
-    const auto predicted = [&](double Ranged::*of) {
-      return limited(kernels.active_j.*of, kernels.standing_j.*of / kernels.seconds * standing, kernels.seconds + host,
-                     limit);
-    };
-    // A step of the measured time, within the limit.
+    const ServedStep served(step_of(row, network, batch, prompt, output), table_.host, batch,
+                            config::load_hardware(hardware(), options_.settings).technology.tdp_watts);
     const double measured_seconds = batch / tokens_per_second;
-    const auto measured = [&](double Ranged::*of) {
-      const double all = kernels.active_j.*of + kernels.standing_j.*of / kernels.seconds * standing * measured_seconds;
-      return LimitedEnergy{measured_seconds, limit > 0 ? std::min(all, limit * measured_seconds) : all};
-    };
+    const auto predicted = [&](double Ranged::*of) { return served.predicted(of); };
+    const auto measured = [&](double Ranged::*of) { return served.within(measured_seconds, of); };
     const auto per_token = [&](const char* series, const auto& step) {
       return MeasuredPoint{"",
                            joules,
@@ -113,43 +98,12 @@ class DecodeSet : public DataSet {
   }
 
  private:
-  KernelEnergy step_of(const DataRow& row, const std::string& network, double batch, double prompt,
-                       double output) const {
+  KernelSums step_of(const DataRow& row, const std::string& network, double batch, double prompt, double output) const {
     const auto cached = static_cast<std::uint64_t>(std::round(prompt + output / 2));
-    const auto groups = [&](double requests) {
-      const auto whole = static_cast<std::uint64_t>(std::max(1.0, std::round(requests)));
-      const std::string net =
-          fmt::format("{},scope=model,phase=decode,batch={},cache={},type=bf16", network, whole, cached);
-      try {
-        return workload::groups_of(workload::load(net));
-      } catch (const config::ConfigError& problem) {
-        config::fail(row.origin(), problem.what());
-      }
-    };
     // Attention and the last projection work on the batch, the other operations on tokens of prompts as well. Attention
     // of prompts is left out: it is below 1% of their products.
-    const std::vector<workload::LayerGroup> of_batch = groups(batch);
-    const std::vector<workload::LayerGroup> of_tokens = groups(batch * (1 + prompt / output));
-    std::map<std::string, KernelEnergy> known;
-    KernelEnergy step;
-    for (std::size_t g = 0; g < of_batch.size(); ++g) {
-      const bool is_last = g + 1 == of_batch.size();
-      for (std::size_t i = 0; i < of_batch[g].operations.size(); ++i) {
-        const workload::LayerOperation& mine = of_batch[g].operations[i];
-        const workload::LayerOperation& operation =
-            is_last || mine.workload.is_attention() ? mine : of_tokens[g].operations[i];
-        const auto [found, is_new] = known.try_emplace(operation.workload.identity());
-        if (is_new) {
-          found->second =
-              energy_of(run_kernel(hardware(), options_.settings, operation.workload, table_.of(operation.workload)));
-        }
-        const double times = 1.0 * of_batch[g].count * operation.count;
-        step.seconds += times * found->second.seconds;
-        step.active_j.add(times, found->second.active_j);
-        step.standing_j.add(times, found->second.standing_j);
-      }
-    }
-    return step;
+    return sums_of(kernels_of_step(hardware(), options_.settings, table_, layers_of_step(row, network, batch, cached),
+                                   layers_of_step(row, network, batch * (1 + prompt / output), cached)));
   }
 
   const DataSetOptions options_;

@@ -143,13 +143,13 @@ class KernelSet : public KernelRows {
   // The kernel again and again without pause: its time, power and energy under the machine's limit of power.
   void add_steady(const DataRow& row, const Prediction& p, std::vector<MeasuredPoint>& points) const {
     constexpr double kMicro = 1e6;
-    const KernelEnergy energy = energy_of(p.result);
+    const KernelSums energy = sums_of(p.result);
     const auto steady = [&](double Ranged::*of) {
-      return limited(energy.active_j.*of, energy.standing_j.*of / energy.seconds, energy.seconds,
-                     machine_.technology.tdp_watts);
+      return limited_step(energy.active_j.*of, energy.standing_j.*of / energy.seconds, energy.seconds,
+                          machine_.technology.tdp_watts);
     };
     const double us = row.positive("steady_us"), watts = row.positive("power_w");
-    const LimitedEnergy value = steady(&Ranged::value), low = steady(&Ranged::low), high = steady(&Ranged::high);
+    const StepEnergy value = steady(&Ranged::value), low = steady(&Ranged::low), high = steady(&Ranged::high);
     points.push_back({"", us, value.seconds * kMicro, "us", "", 0, 0, "steady_time"});
     points.push_back({"", watts, value.joules / value.seconds, "W", "", low.joules / low.seconds,
                       high.joules / high.seconds, "steady_watts"});

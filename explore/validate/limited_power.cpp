@@ -4,9 +4,9 @@
 
 namespace attnvp::validate {
 
-KernelEnergy energy_of(const job::RunResult& result) {
+KernelSums sums_of(const job::RunResult& result) {
   constexpr double kPicojoule = 1e-12;
-  KernelEnergy sums;
+  KernelSums sums;
   sums.seconds = result.seconds();
   for (const job::CounterValue& c : result.counters) {
     if (c.component.empty()) continue;
@@ -16,7 +16,7 @@ KernelEnergy energy_of(const job::RunResult& result) {
   return sums;
 }
 
-LimitedEnergy limited(double active_j, double standing_w, double seconds, double limit_w) {
+StepEnergy limited_step(double active_j, double standing_w, double seconds, double limit_w) {
   const double joules = active_j + standing_w * seconds;
   if (limit_w == 0 || joules <= limit_w * seconds || standing_w >= limit_w) return {seconds, joules};
   const double longer = active_j / (limit_w - standing_w);

@@ -13,19 +13,24 @@ struct Ranged {
   }
 };
 
-// One or more kernels: time, energy by what they do, and energy by the time.
-struct KernelEnergy {
+// Time, energy by what kernels do, and energy by the time.
+struct KernelSums {
   double seconds = 0;
   Ranged active_j, standing_j;
+  void add(double times, const KernelSums& other) {
+    seconds += times * other.seconds;
+    active_j.add(times, other.active_j);
+    standing_j.add(times, other.standing_j);
+  }
 };
-KernelEnergy energy_of(const job::RunResult& result);
+KernelSums sums_of(const job::RunResult& result);
 
-struct LimitedEnergy {
+struct StepEnergy {
   double seconds = 0, joules = 0;
 };
 
-// Work of `seconds` that takes `active_j` besides `standing_w`. At its limit the GPU lowers its clock until the mean
-// power is `limit_w` (0: none).
-LimitedEnergy limited(double active_j, double standing_w, double seconds, double limit_w);
+// A step that takes `active_j` besides `standing_w` for `seconds`. A GPU at its limit lowers its clock until the step's
+// mean power is `limit_w` (0: none).
+StepEnergy limited_step(double active_j, double standing_w, double seconds, double limit_w);
 
 }  // namespace attnvp::validate

@@ -169,6 +169,10 @@ bool has_power(const std::string& path) {
   return kind_of(config::read_csv_table(path).front()).name == power_kind().name;
 }
 
+bool has_course(const std::string& path) {
+  return kind_of(config::read_csv_table(path).front()).name == course_kind().name;
+}
+
 std::size_t DataRow::index(const char* column) const {
   return static_cast<std::size_t>(std::find(columns_->begin(), columns_->end(), column) - columns_->begin());
 }
@@ -189,8 +193,9 @@ bool DataRow::flag(const char* column) const {
 }
 
 const std::vector<DataSetKind>& kinds() {
-  static const std::vector<DataSetKind> all = {dram_kind(),  sram_kind(),   attention_kind(), chain_kind(), step_kind(),
-                                               flash_kind(), kernel_kind(), power_kind(),     decode_kind()};
+  static const std::vector<DataSetKind> all = {dram_kind(),   sram_kind(),  attention_kind(), chain_kind(),
+                                               step_kind(),   flash_kind(), kernel_kind(),    power_kind(),
+                                               decode_kind(), course_kind()};
   return all;
 }
 
@@ -233,7 +238,9 @@ SetResult validate(const std::string& path, const DataSetOptions& given, const R
   result.columns = result.lines.front().cells;
   result.lines.erase(result.lines.begin());
 
-  const bool is_of_machine = kind.name == kernel_kind().name || kind.name == decode_kind().name;
+  const std::string of_machines[] = {kernel_kind().name, decode_kind().name, course_kind().name};
+  const bool is_of_machine =
+      std::find(std::begin(of_machines), std::end(of_machines), kind.name) != std::end(of_machines);
   result.set = is_of_machine ? fs::path(path).stem().string() : kind.name;
   const std::unique_ptr<DataSet> set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
   result.hardware = set->hardware();

@@ -83,6 +83,9 @@ std::string to_text(const Fit& fit);
 bool has_power(const std::string& path);
 std::string fit_text(const std::string& path, const DataSetOptions& options);
 
+// Whether a file has rows of power over time, of which `course_svg` (course_set.h) makes a figure.
+bool has_course(const std::string& path);
+
 // Outputs of `attnvp validate`.
 std::string to_text(const SetResult& result);  // errors and the worst rows
 std::string to_json(const SetResult& result);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "explore/validate/limited_power.h"
+#include "explore/validate/decode_step.h"
 #include "explore/validate/kernel_set.h"
 #include "explore/validate/validate.h"
 #include "platform/machine/hardware.h"
@@ -65,12 +65,48 @@ TEST(PowerSet, KernelsLeftOutArePredictedWithin15Percent) {
 
 TEST(DecodeStep, TakesLongerAtTheLimitOfPower) {
   // 100 J and 300 W for 0.2 s are 800 W.
-  EXPECT_DOUBLE_EQ(limited(100, 300, 0.2, 0).joules, 160);
-  EXPECT_DOUBLE_EQ(limited(100, 300, 0.2, 800).seconds, 0.2);
-  const LimitedEnergy limited = limited(100, 300, 0.2, 700);
+  EXPECT_DOUBLE_EQ(limited_step(100, 300, 0.2, 0).joules, 160);
+  EXPECT_DOUBLE_EQ(limited_step(100, 300, 0.2, 800).seconds, 0.2);
+  const StepEnergy limited = limited_step(100, 300, 0.2, 700);
   EXPECT_DOUBLE_EQ(limited.seconds, 0.25);  // 100 J at 400 W
   EXPECT_DOUBLE_EQ(limited.joules, 175);
-  EXPECT_DOUBLE_EQ(limited(100, 800, 0.2, 700).seconds, 0.2);  // no time is long enough
+  EXPECT_DOUBLE_EQ(limited_step(100, 800, 0.2, 700).seconds, 0.2);  // no time is long enough
+}
+
+TEST(DecodeStep, EnergyIsTheIntegralOfItsCourse) {
+  // Standing power of 50 W; a host that takes 2 s, during which half of it stays.
+  const auto kernel = [](const char* name, std::uint32_t count, double seconds, double active_j) {
+    return StepKernel{name, count, {seconds, {active_j, 0, 0}, {50 * seconds, 0, 0}}};
+  };
+  const std::vector<StepLayers> layers = {{2, {kernel("a", 1, 1, 100), kernel("b", 2, 3, 60)}}};
+  const HostTime host{2, 0, 0.5};
+  const std::vector<PowerSpan> course = course_of_step(layers, host, 1, 0);
+  ASSERT_EQ(course.size(), 7U);  // a, b, b of each layer, and the host
+  EXPECT_EQ(course[0].name, "a");
+  EXPECT_DOUBLE_EQ(course[0].watts, 150);
+  EXPECT_DOUBLE_EQ(course[1].watts, 70);
+  EXPECT_EQ(course[6].name, "host");
+  EXPECT_DOUBLE_EQ(course[6].watts, 25);
+  // 440 J, and 50 W for 14 s and half of it for 2 s, are 1190 J in 16 s: 74.4 W.
+  for (const double limit_w : {0.0, 80.0, 60.0}) {
+    const StepEnergy step = ServedStep(sums_of(layers), host, 1, limit_w).predicted(&Ranged::value);
+    double seconds = 0, joules = 0;
+    for (const PowerSpan& span : course_of_step(layers, host, 1, limit_w)) {
+      seconds += span.seconds, joules += span.seconds * span.watts;
+    }
+    EXPECT_NEAR(seconds, step.seconds, 1e-9);
+    EXPECT_NEAR(joules, step.joules, 1e-9);
+    EXPECT_NEAR(step.joules, limit_w == 60 ? 60 * step.seconds : 1190, 1e-9);
+  }
+}
+
+TEST(CourseSet, StandingPowerScalesFromTheNodeOfItsFigures) {
+  const Ranged standing = standing_watts("rtxa6000", {});
+  // The board, 48 GiB of DRAM at 0.15 W, and 84 multiprocessors whose energy of a cycle scales from 12 nm.
+  const double multiprocessors = standing.value - 38.2 - 48 * 0.15;
+  const double nominal = standing_watts("rtxa6000", {"tech=12nm", "voltage=0 V"}).value - 38.2 - 48 * 0.15;
+  EXPECT_NEAR(nominal, 84 * 666e-12 * 1.8e9, 0.01 * nominal);
+  EXPECT_GT(multiprocessors, nominal);  // 0.98 V at 8 nm against 0.77 V at 12 nm
 }
 
 TEST(Coverage, IsTheShareOfRangesThatHaveTheMeasurement) {

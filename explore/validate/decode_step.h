@@ -1,0 +1,62 @@
+// A decoding step of a server: its kernels, their time and energy, and the step's power under a limit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "explore/validate/data_set.h"
+#include "explore/validate/kernel_set.h"
+#include "explore/validate/limited_power.h"
+#include "platform/workload/layers.h"
+
+namespace attnvp::validate {
+
+struct StepKernel {
+  std::string name;
+  std::uint32_t count = 1;  // times in a layer, one after the other
+  KernelSums sums;
+};
+
+struct StepLayers {
+  std::uint32_t count = 1;
+  std::vector<StepKernel> kernels;
+};
+
+// Runs the kernels of a step; equal operations run once. Attention and the last projection are those of `of_batch`,
+// the other operations those of `of_tokens`. Throws as run_kernel does.
+std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::vector<std::string>& settings,
+                                        const KernelTable& table, const std::vector<workload::LayerGroup>& of_batch,
+                                        const std::vector<workload::LayerGroup>& of_tokens);
+// Layers of a step of a network: `requests` with `cached` tokens each. Errors name the row.
+std::vector<workload::LayerGroup> layers_of_step(const DataRow& row, const std::string& network, double requests,
+                                                 std::uint64_t cached);
+KernelSums sums_of(const std::vector<StepLayers>& layers);
+
+// Power that a machine takes for the time, whatever it computes.
+Ranged standing_watts(const std::string& hardware, const std::vector<std::string>& settings);
+
+// Kernels and the host's time of a step. The GPU takes a share of its standing power while the host works.
+class ServedStep {
+ public:
+  ServedStep(const KernelSums& kernels, const HostTime& host, double requests, double limit_w);
+  StepEnergy predicted(double Ranged::*of) const;
+  // A step of a measured time, within the limit.
+  StepEnergy within(double seconds, double Ranged::*of) const;
+
+ private:
+  double standing_w(double Ranged::*of) const;
+
+  KernelSums kernels_;
+  double host_seconds_, standing_share_, limit_w_;
+};
+
+// Power over a step: kernels in their order, then the host. Its integral is the energy of the step.
+struct PowerSpan {
+  std::string name;
+  double seconds = 0, watts = 0;
+};
+std::vector<PowerSpan> course_of_step(const std::vector<StepLayers>& layers, const HostTime& host, double requests,
+                                      double limit_w);
+
+}  // namespace attnvp::validate
