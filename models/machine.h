@@ -171,7 +171,7 @@ struct MachineConfig {
     return sum * clusters;
   }
   double macs_per_cycle() const {  // FP16 multiply-accumulates
-    return sum_of_cores([](const CoreConfig& c) { return 1.0 * c.mac.rows * c.mac.columns; });
+    return sum_of_cores([](const CoreConfig& c) { return c.mac.pes(); });
   }
   double vec_lanes() const {
     return sum_of_cores([](const CoreConfig& c) { return 1.0 * c.vec.lanes; });

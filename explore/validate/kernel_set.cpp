@@ -29,8 +29,14 @@ const std::vector<std::string>& operation_kinds() {
   return kinds;
 }
 
+KernelChoice choice_of(const std::string& dataflow) {
+  KernelChoice choice;
+  choice.dataflow = dataflow;
+  return choice;
+}
+
 KernelChoice choice_of(const config::Document& document, const YAML::Node& node, const std::string& what) {
-  document.require_keys(node, what, {"dataflow", "tiling", "up_to", "rows", "net", "set"});
+  document.require_keys(node, what, {"dataflow", "tiling", "up_to", "group", "rows", "net", "set"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
   if (node["tiling"]) {
@@ -40,6 +46,14 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
     choice.tiling = document.scalar(node["tiling"], what + ".tiling");
   }
   if (node["up_to"]) choice.up_to = job::parse_tiling(document.scalar(node["up_to"], what + ".up_to"));
+  if (node["group"]) {
+    const std::string group = document.scalar(node["group"], what + ".group");
+    if (group != "odd" && group != "any") {
+      config::fail(document.origin(node["group"]),
+                   fmt::format("key '{}.group': found '{}'; allowed are any, odd", what, group));
+    }
+    choice.odd_groups = group == "odd";
+  }
   if (node["rows"]) {
     const std::string rows = document.scalar(node["rows"], what + ".rows");
     if (rows != "head" && rows != "group") {
@@ -158,13 +172,22 @@ class KernelSet : public KernelRows {
   }
 };
 
-// Alternatives for a layer of these extents.
-std::vector<KernelChoice> alternatives_for(const workload::Extents& e, const KernelChoices& choices) {
+bool has_odd_groups(const workload::Workload& operation) {
+  if (!operation.is_attention()) return false;
+  const workload::Attention& a = operation.attention();
+  return a.heads / a.heads_of_kv() % 2 == 1;
+}
+
+// Alternatives for a layer.
+std::vector<KernelChoice> alternatives_for(const workload::Workload& operation, const KernelChoices& choices) {
+  const workload::Extents e = operation.extents();
+  const bool odd_groups = has_odd_groups(operation);
   std::vector<KernelChoice> applying;
   for (const KernelChoice& one : choices.all) {
     const auto within = [&](const char* name, std::uint32_t extent) {
       return one.up_to[name] == 0 || extent <= one.up_to[name];
     };
+    if (one.odd_groups && !odd_groups) continue;
     if (within("nq", e.seq_q) && within("nkv", e.seq_kv) && within("kd", e.emb)) applying.push_back(one);
   }
   return applying;
@@ -186,7 +209,7 @@ KernelRows::Prediction KernelRows::run(const DataRow& row, const std::string& ne
   for (const auto& [label, values] : table_.labels) {
     if (!row.has(label)) continue;
     const auto choice = values.find(row.text(label.c_str()));
-    if (choice != values.end()) parts.push_back(alternatives_for(layer.extents(), choice->second));
+    if (choice != values.end()) parts.push_back(alternatives_for(layer, choice->second));
   }
   // Combinations of one alternative of each part, in order.
   std::vector<std::vector<KernelChoice>> combined = {{otherwise}};
@@ -213,7 +236,7 @@ KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& ro
     settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
     layer_settings.insert(layer_settings.end(), choice.net.begin(), choice.net.end());
   }
-  if (!options_.dataflow.empty()) chosen = KernelChoice{options_.dataflow, {}, {}, true, {}, {}};
+  if (!options_.dataflow.empty()) chosen = choice_of(options_.dataflow);
   chosen.settings.clear();  // in `settings`, in the order of the table
   const workload::Workload layer = layer_of(row, layer_settings.empty() ? net : replaced(net, layer_settings));
   Prediction p{run_kernel(hardware_, settings, layer, chosen), {}};
@@ -270,7 +293,7 @@ KernelTable load_kernel_table(const std::string& hardware) {
   const auto alternatives = [&](const YAML::Node& node, const std::string& what) {
     KernelChoices choices;
     const auto add = [&](const YAML::Node& one) {
-      if (one.IsScalar()) return choices.all.push_back({document.scalar(one, what), {}, {}, true, {}, {}});
+      if (one.IsScalar()) return choices.all.push_back(choice_of(document.scalar(one, what)));
       choices.all.push_back(choice_of(document, one, what));
     };
     choices.takes_fastest = node.IsMap() && node["fastest"];
@@ -320,7 +343,7 @@ KernelChoices KernelTable::of(const workload::Workload& operation) const {
   for (const std::string& name : names) {
     const auto found = kinds.find(name);
     if (found == kinds.end()) continue;
-    return {alternatives_for(operation.extents(), found->second), found->second.takes_fastest};
+    return {alternatives_for(operation, found->second), found->second.takes_fastest};
   }
   return {};
 }

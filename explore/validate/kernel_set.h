@@ -12,8 +12,9 @@
 //
 // Operation kinds are attention, decode (attention of one new token; otherwise as attention), gemm, gemv (a gemm of one
 // row; otherwise as gemm), softmax, norm and elementwise. A kind without entry takes the fastest dataflow. A list has
-// alternatives, as libraries choose kernels and tiles by sizes: the first one whose `up_to` the layer does not exceed
-// and whose tiles fit into the machine's memories applies; `fastest: [...]` has alternatives of which the fastest does.
+// alternatives, as libraries choose kernels and tiles by sizes: the first one whose `up_to` the layer does not exceed,
+// whose `group` it has and whose tiles fit into the machine's memories applies; `fastest: [...]` has alternatives of
+// which the fastest does.
 #pragma once
 
 #include <map>
@@ -31,6 +32,7 @@ struct KernelChoice {
   std::string dataflow;               // empty: not named
   std::string tiling;                 // text of --tiling, for `dataflow`; a tile larger than a row's layer is reduced
   job::Tiling up_to;                  // largest extents of layers that the entry is for: nq, nkv, kd
+  bool odd_groups = false;            // only for layers with an odd number of heads of Q for one of K (`group: odd`)
   bool packed = true;                 // a tile of queries may have rows of all heads of a group (`rows: head`: of one)
   std::vector<config::Setting> net;   // of the layer, in place of the row's
   std::vector<std::string> settings;  // key=value

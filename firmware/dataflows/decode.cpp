@@ -52,7 +52,7 @@ const Dataflow kFlashDecoding = {"flash-decoding",   "FlashDecoding: every conte
 ATTNVP_DATAFLOW(kFlashDecoding);
 const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context per worker",
                           run_flash2,         kDecodeParameters,
-                          kGridOptions,       kPartitionStatistics,
+                          kFlash2Options,     kPartitionStatistics,
                           hal::kScoresOnChip, kRagged | kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFlash2);
 // Softmax of a tile overlaps the matmuls of the next: at least two tiles of K and V are in flight.

@@ -1,6 +1,7 @@
 // Parameters of engines: the matrix and the vector engine of each core and the DMA controller of each cluster.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -79,8 +80,11 @@ struct DmaConfig {
 
 // Parameters of the matrix engine.
 struct MacConfig {
-  std::uint32_t rows = 16;             // processing elements down the array: rows of C in flight
-  std::uint32_t columns = 16;          // processing elements across the array: columns of C in flight
+  std::uint32_t rows = 16;     // processing elements down the array: rows of C in flight
+  std::uint32_t columns = 16;  // processing elements across the array: columns of C in flight
+  // Arrays of rows x columns PEs that hold a part of B, rows deep, and that rows of A cross; 0: one array whose PEs
+  // hold C.
+  std::uint32_t weight_arrays = 0;
   std::uint32_t pipeline_cycles = 30;  // last operand in to last result out (skew of the array)
   std::uint32_t queue_depth = 16;      // descriptors
   // Row operations on the processing elements. Number of tiles of rows x columns scores that their registers hold; 0:
@@ -96,6 +100,8 @@ struct MacConfig {
   std::string accumulators = "pe";        // location of partial sums during k: registers of the PEs, or L0
   std::string kind = "model";
 
+  std::uint64_t pes() const { return std::uint64_t{rows} * columns * std::max(weight_arrays, 1U); }
+
   static void describe(config::Keys<MacConfig>& key) {
     using namespace config;
     using C = MacConfig;
@@ -104,6 +110,9 @@ struct MacConfig {
     key(number("columns", KeyUnit::kCount, 1, 1024,
                "processing elements across the array: columns of the result in flight"),
         &C::columns);
+    key(number("weight_arrays", KeyUnit::kCount, 0, 64,
+               "arrays side by side that hold operand B, rows deep; 0: one array, which holds the result"),
+        &C::weight_arrays);
     key(pipeline_cycles_key("operand"), &C::pipeline_cycles);
     key(queue_depth_key("a MAC engine holds"), &C::queue_depth);
     key(number("resident_tiles", KeyUnit::kCount, 0, 4096,
@@ -140,6 +149,7 @@ struct MacConfig {
 // Parameters of the vector engine.
 struct VecConfig {
   std::uint32_t lanes = 256;
+  std::uint32_t rows = 1;                  // rows that softmax and reductions process side by side
   std::uint32_t softmax_lane_cycles = 32;  // lane-cycles per element of a row softmax
   std::uint32_t max_lane_cycles = 2;       // per element of the primitive row operations
   std::uint32_t add_lane_cycles = 2;       // also subtraction
@@ -151,6 +161,8 @@ struct VecConfig {
   std::uint32_t queue_depth = 16;      // descriptors
   std::string kind = "model";
 
+  std::uint64_t row_lanes() const { return std::max(lanes / rows, 1U); }  // of one of the rows side by side
+
   static void describe(config::Keys<VecConfig>& key) {
     using namespace config;
     using C = VecConfig;
@@ -160,6 +172,9 @@ struct VecConfig {
           "lane-cycles per " + what + " in the primitive row operations (one-pass softmax, norms, sums, activations)");
     };
     key(number("lanes", KeyUnit::kCount, 1, 65536, "lanes of a VEC engine"), &C::lanes);
+    key(number("rows", KeyUnit::kCount, 1, 64,
+               "rows that softmax, norms and maxima process side by side, each on its share of the lanes"),
+        &C::rows);
     key(number("softmax_lane_cycles", KeyUnit::kCycles, 1, 65536, "lane-cycles per element of a row softmax"),
         &C::softmax_lane_cycles);
     key(lane_cycles("max", "maximum"), &C::max_lane_cycles);

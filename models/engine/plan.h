@@ -9,6 +9,8 @@
 
 namespace attnvp {
 
+inline std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
 struct Plan {
   Stream fill, body, last, drain;    // first operands; all but the last sub-tile; the last one; its result
   Stream l0;                         // working set and accesses, counted once

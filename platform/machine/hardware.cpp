@@ -293,6 +293,13 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
     fail(origin, fmt::format("key 'dma.burst': found '{}'; allowed is at most l1.size, {}",
                              bytes(machine.dma.burst_bytes), bytes(l1.size_bytes)));
   }
+  for (std::uint32_t k = 0; k < machine.cores; ++k) {
+    const MacConfig mac = machine.core(k).mac;
+    if (mac.weight_arrays == 0 || mac.resident_tiles == 0) continue;
+    fail(origin, fmt::format("key 'mac.resident_tiles': found {} tiles in arrays that hold weights; allowed is 0 with "
+                             "mac.weight_arrays={}",
+                             mac.resident_tiles, mac.weight_arrays));
+  }
   const std::string problem = kind_problem(machine);
   if (!problem.empty()) fail(origin, problem);
 }

@@ -160,7 +160,7 @@ double score_cycles(const CoreConfig& core, const workload::Workload& w) {
   double depth = w.extents().emb;
   if (w.is_attention()) depth += w.attention().values();
   const auto rate = static_cast<double>(mac_rate(core.mac, w.type()));
-  const double array = depth / (1.0 * core.mac.rows * core.mac.columns * rate);
+  const double array = depth / (static_cast<double>(core.mac.pes()) * rate);
   return w.has_softmax() ? std::max(array, 1.0 * core.vec.softmax_lane_cycles / core.vec.lanes) : array;
 }
 

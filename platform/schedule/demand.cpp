@@ -20,9 +20,7 @@ namespace {
 
 // Multiply-accumulates of all arrays per cycle.
 double macs_per_cycle(const MachineConfig& m, hal::ElementType type) {
-  return m.sum_of_cores([&](const CoreConfig& c) {
-    return 1.0 * c.mac.rows * c.mac.columns * static_cast<double>(mac_rate(c.mac, type));
-  });
+  return m.sum_of_cores([&](const CoreConfig& c) { return static_cast<double>(c.mac.pes() * mac_rate(c.mac, type)); });
 }
 
 // Cycles of all VEC engines together; each needs `lane_cycles` lane-cycles for an element.

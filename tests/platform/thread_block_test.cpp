@@ -43,7 +43,9 @@ INSTANTIATE_TEST_SUITE_P(
                     // Every head has its own scales, whatever is launched; sub-tiles may be larger than tiles.
                     Case{"H=3,NQ=4,NKV=128,E=64,type=int8", "flash2:kernels=2", 4, 1},
                     Case{"H=3,NQ=4,NKV=128,E=64,type=int8", "flash-decoding:grid=blocks", 4, 1},
-                    Case{"H=2,NQ=40,NKV=150,E=64,causal=1,window=30", "flash2:grid=blocks", 32, 1, 40}));
+                    Case{"H=2,NQ=40,NKV=150,E=64,causal=1,window=30", "flash2:grid=blocks", 32, 1, 40},
+                    Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=steps", 32, 2},
+                    Case{"H=2,NQ=40,NKV=150,E=64", "flash2:grid=steps,share=2,kernels=1", 32, 1, 40}));
 
 TEST_P(ThreadBlocks, PassGoldenAndTakeEquallyLongWithoutData) {
   const job::RunResult full = run(machine(), GetParam(), true);
@@ -59,6 +61,16 @@ TEST(ThreadBlockLaunch, TakesItsTimeForEveryBlockOfAWorker) {
   slow.own<LaunchConfig>().block_seconds = 1e-6;
   const std::uint64_t with = run(slow, c, false).cycles;
   EXPECT_NEAR(static_cast<double>(with - without), 3 * 3750, 0.1 * 3750);
+}
+
+// 8 heads on 3 clusters with 8 tiles each: the longest worker has 24 steps. Transfers hide behind longer steps.
+TEST(StepLaunch, TakesItsTimeForEveryTileOfAWorker) {
+  MachineConfig slow = machine();
+  const Case c{"H=8,NQ=4,NKV=512,E=64", "flash2:grid=steps", 4, 2};
+  slow.own<LaunchConfig>().block_seconds = 1e-6;
+  const std::uint64_t once = run(slow, c, false).cycles;
+  slow.own<LaunchConfig>().block_seconds = 2e-6;
+  EXPECT_NEAR(static_cast<double>(run(slow, c, false).cycles - once), 24 * 3750, 0.1 * 3750);
 }
 
 // Launched besides: each takes the launch time, as the first kernel does; where pieces are merged, one kernel more.

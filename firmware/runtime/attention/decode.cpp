@@ -22,8 +22,12 @@ uint64_t slot_bytes(const Runtime& rt, const DecodePlan& p) {
 }
 
 const char* const kGrids[] = {"workers", "blocks", nullptr};
+const char* const kStepGrids[] = {"workers", "blocks", "steps", nullptr};
 const char* const kShares[] = {"1", "2", "3", "4", nullptr};
 const char* const kKernels[] = {"0", "1", "2", "3", nullptr};
+constexpr DataflowOption kShareEntry = {"share", kShares, "workers, or thread blocks, that share a core"};
+constexpr DataflowOption kKernelsEntry = {
+    "kernels", kKernels, "kernels that are launched besides: what brings tensors into order before and after"};
 
 }  // namespace
 
@@ -31,8 +35,15 @@ const DataflowOption kGridOptions[] = {
     {"grid", kGrids,
      "workers go on from piece to piece, loading ahead; blocks: a GPU's thread blocks, each dealt when the one before "
      "is done, tiles padded to m0 x n0, pieces merged by a kernel of its own"},
-    {"share", kShares, "workers, or thread blocks, that share a core"},
-    {"kernels", kKernels, "kernels that are launched besides: what brings tensors into order before and after"},
+    kShareEntry,
+    kKernelsEntry,
+    {nullptr, nullptr, nullptr}};
+
+const DataflowOption kFlash2Options[] = {
+    {"grid", kStepGrids,
+     "as of flash3; steps: a Pallas grid, every tile of keys dealt when the one before is done, tiles loading ahead"},
+    kShareEntry,
+    kKernelsEntry,
     {nullptr, nullptr, nullptr}};
 
 DecodePlan plan_decode(Runtime& rt, bool grids) {
@@ -48,13 +59,13 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
   rt.check_extents(min(p.tiling.nq, rows), min(p.tiling.nkv, rt.layer().seq_kv));
   rt.check_l0(p.tiling.l0);
   p.kv_ring = p.tiling.kv_buffers == hal::kWord ? kMostRing : p.tiling.kv_buffers;
-  p.lag = min(p.kv_ring - 1, uint32_t{1});
+  p.lag = p.grid == Grid::kSteps ? 0 : min(p.kv_ring - 1, uint32_t{1});
   p.ahead = p.kv_ring - 1 - p.lag;
   p.slots = p.ahead + p.lag + 2;
   const bool blocks = p.grid == Grid::kBlocks;
   // Grouped queries give many row blocks per head.
   const uint32_t tiles = KeyBlocks(rt, max(p.tiling.nkv, uint32_t{1})).count();
-  p.resident = !blocks && !rt.is_heterogeneous() && rt.rules().group > 1 && rt.layer().ragged == 0 &&
+  p.resident = p.grid == Grid::kWorkers && !rt.is_heterogeneous() && rt.rules().group > 1 && rt.layer().ragged == 0 &&
                p.tiling.nq < rows && tiles <= p.kv_ring && tiles <= kMostTiles;
   if (p.resident) {
     p.kv_ring = tiles;
@@ -98,7 +109,7 @@ Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, co
   merged_ = rt.events(cores);
   part_ready_ = rt.events(cores);
   part_free_ = blocks() ? rt.events(cores, kParts) : ring_free_;
-  over_ = blocks() ? rt.events(cores) : Events{};
+  over_ = blocks() || steps() ? rt.events(cores) : Events{};
   stored_ = rt.events(1);
   rt.expect_scores(cores, plan.rows, plan.keys, {0, rt.machine().dma_channels - 1U});
 }
@@ -250,6 +261,10 @@ void Decode::step(uint32_t core) {
     if (plan_.share == 1 && s.piece > 0) rt_.wait(over_.of(core));
     dispatch(hal::kBlock);
   }
+  if (steps()) {
+    if (s.number > 0) rt_.wait(over_.of(core));
+    dispatch(hal::kBlock);
+  }
   if (plan_.resident) change_head(core, s.rows.head);
   while (rt_.ok() && lane.load.segment.valid && lane.load.number <= s.number + plan_.ahead &&
          (!blocks() || lane.load.piece == s.piece) &&
@@ -327,6 +342,7 @@ void Decode::second_half(uint32_t core, const TileStep& s) {
   if (!plan_.resident) sums.then(v_free_.of(core));
   rt_.mac(core_of(core), sums.label(head, s.tile));
   Command add = scale_add(running(core, s.piece, rows), tile, s.first ? hal::kFirst : 0);
+  if (steps()) add.then(over_.of(core));
   rt_.vec(core_of(core), add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));
   if (s.last) end_piece(core, s);
 }

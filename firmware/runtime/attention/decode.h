@@ -12,11 +12,13 @@ namespace attnvp::firmware {
 
 // Distribution of the work.
 extern const DataflowOption kGridOptions[];
+extern const DataflowOption kFlash2Options[];  // with Grid::kSteps
 enum : uint32_t { kGridOption, kShareOption, kKernelsOption };
 enum class Grid : uint32_t {
   kWorkers,  // persistent workers that load ahead across pieces; tiles as large as their rows and keys
-  kBlocks    // GPU thread blocks, each dispatched after the previous one; tiles padded to m0 x n0; heads merged by a
+  kBlocks,   // GPU thread blocks, each dispatched after the previous one; tiles padded to m0 x n0; heads merged by a
              // kernel of their own
+  kSteps     // a Pallas grid: every tile is a step, dispatched after the previous one; later tiles are loaded meanwhile
 };
 
 struct DecodePlan {
@@ -75,6 +77,7 @@ class Decode {
     uint32_t coming = 0;  // bit set, by step number: upcoming steps whose tile is loaded with them
   };
   bool blocks() const { return plan_.grid == Grid::kBlocks; }
+  bool steps() const { return plan_.grid == Grid::kSteps; }
   uint32_t lanes() const { return rt_.cores() * plan_.share; }
   uint32_t core_of(uint32_t lane) const { return lane / plan_.share; }
   uint32_t worker(uint32_t lane) const { return lane * rt_.machine().clusters + rt_.cluster(); }

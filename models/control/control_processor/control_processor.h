@@ -17,7 +17,7 @@ struct LaunchConfig {
     key(number("launch", KeyUnit::kTime, 0, 1, "before a job's firmware begins: what launching a kernel takes"),
         &LaunchConfig::seconds);
     key(number("block_launch", KeyUnit::kTime, 0, 1,
-               "to hand out a thread block, where a dataflow takes its work so (grid=blocks)"),
+               "to hand out a thread block or a step, where a dataflow takes its work so (grid=blocks, grid=steps)"),
         &LaunchConfig::block_seconds);
   }
 };

@@ -74,16 +74,48 @@ Refusal check_addends(const hal::Descriptor& d) {
   return check_operand(d, 3);
 }
 
-std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
-  return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
-}
-
-MatmulPasses MacPlanner::count_passes(const MatmulSizes& s) const {
+MatmulPasses MacPlanner::tiles_of(const MatmulSizes& s) {
   MatmulPasses p{};
   p.m_tiles = ceil_div(s.m, s.m0);
   p.n_tiles = ceil_div(s.n, s.n0);
   p.m_last = s.m - (p.m_tiles - 1) * s.m0;
   p.n_last = s.n - (p.n_tiles - 1) * s.n0;
+  return p;
+}
+
+std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
+  return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
+}
+
+// The arrays share the rows of A that cross the parts of B, but a part is loaded row by row, during the one before.
+std::uint64_t MacPlanner::weight_cycles(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t rate) const {
+  const std::uint64_t depth = ceil_div(k, rate);
+  const std::uint64_t parts = ceil_div(depth, config_.rows) * ceil_div(n, config_.columns);
+  const std::uint64_t loads = ceil_div(parts, config_.weight_arrays) * std::min<std::uint64_t>(depth, config_.rows);
+  return std::max(sustained(ceil_div(parts * m, config_.weight_arrays)), loads);
+}
+
+MatmulPasses MacPlanner::count_weight_passes(const MatmulSizes& s) const {
+  MatmulPasses p = tiles_of(s);
+  const auto tiles = [](std::uint64_t count, std::uint64_t size, std::uint64_t last) {
+    return std::array{std::pair{count - 1, size}, std::pair{std::uint64_t{1}, last}};
+  };
+  const std::uint64_t k_tiles = ceil_div(s.k, s.k0), k_last = s.k - (k_tiles - 1) * s.k0;
+  for (const auto& [ms, m] : tiles(p.m_tiles, s.m0, p.m_last)) {
+    for (const auto& [ns, n] : tiles(p.n_tiles, s.n0, p.n_last)) {
+      for (const auto& [ks, k] : tiles(k_tiles, s.k0, k_last))
+        p.cycles += ms * ns * ks * weight_cycles(m, n, k, s.rate);
+    }
+  }
+  p.m_passes = p.m_tiles;
+  p.n_passes = passes(s.n, s.n0, config_.columns);
+  p.last_cycles = weight_cycles(p.m_last, p.n_last, k_last, s.rate);
+  return p;
+}
+
+MatmulPasses MacPlanner::count_passes(const MatmulSizes& s) const {
+  if (config_.weight_arrays > 0) return count_weight_passes(s);
+  MatmulPasses p = tiles_of(s);
   const std::uint64_t k_last = s.k - (ceil_div(s.k, s.k0) - 1) * s.k0;
   p.m_passes = passes(s.m, s.m0, config_.rows);
   p.n_passes = passes(s.n, s.n0, config_.columns);
@@ -153,9 +185,10 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   if (overlap(addends, c)) return {FaultCode::kOverlap, c.address, "the result lies over its addends"};
 
   const MatmulPasses& p = passes_of(s.sizes(mac_rate(config_, d.type[0])));
-  const std::uint64_t last_cycles = sustained(p.last_cycles);
+  const bool is_sustained = config_.weight_arrays > 0;  // by count_weight_passes
+  const std::uint64_t last_cycles = is_sustained ? p.last_cycles : sustained(p.last_cycles);
   plan.last.pace_cycles = last_cycles;
-  plan.body.pace_cycles = sustained(p.cycles) - last_cycles;
+  plan.body.pace_cycles = (is_sustained ? p.cycles : sustained(p.cycles)) - last_cycles;
 
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
   const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * p.n_tiles;

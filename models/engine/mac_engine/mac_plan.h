@@ -26,7 +26,6 @@ namespace attnvp {
 // add_cycles + exp_cycles). Then P is the stationary operand: one column of V per cycle and pass.
 
 constexpr std::uint64_t kSumBytes = hal::element_bytes(hal::ElementType::kFp32);  // in L0, and of partials
-inline std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 class ResidentTiles {
  public:
@@ -115,7 +114,7 @@ class MacPlanner {
   MacWork work(const hal::Descriptor& descriptor) const;
   std::uint64_t rate(const hal::Descriptor& d) const { return mac_rate(config_, d.type[1]); }  // per PE
 
-  std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
+  std::uint64_t pes() const { return config_.pes(); }
   ResidentTiles& resident() { return resident_; }
   bool sums_in_pes() const { return sums_in_pes_; }
   static bool is_tile_op(hal::Opcode opcode) { return hal::family_of(opcode) == hal::Family::kResident; }
@@ -125,7 +124,11 @@ class MacPlanner {
   Refusal plan_attend(const hal::Descriptor& descriptor, Plan& plan) const;
   MacWork work_of_tile(const hal::Descriptor& descriptor) const;
   const MatmulPasses& passes_of(const MatmulSizes& sizes) const;
+  static MatmulPasses tiles_of(const MatmulSizes& sizes);
   MatmulPasses count_passes(const MatmulSizes& sizes) const;
+  MatmulPasses count_weight_passes(const MatmulSizes& sizes) const;
+  // Cycles of a sub-tile on arrays that hold B.
+  std::uint64_t weight_cycles(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t rate) const;
   // Cycles of so many steps at the peak rate.
   std::uint64_t sustained(std::uint64_t cycles) const { return ceil_div(cycles * 100, config_.sustained_percent); }
   // Array passes for `extent` rows (or columns) in tiles of `tile` on an array of `lanes`.

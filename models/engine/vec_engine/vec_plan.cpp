@@ -16,15 +16,16 @@ constexpr std::uint64_t kPasses = 3;  // maximum; exponential and sum; normalise
 struct RowCycles {
   std::uint64_t all = 0, last = 0;
   template <typename Cycles>
-  RowCycles(const RowMask& mask, std::uint64_t rows, const Cycles& cycles) {
+  RowCycles(const RowMask& mask, std::uint64_t rows, std::uint64_t side_by_side, const Cycles& cycles) {
     for (std::uint64_t row = 0; row < rows; ++row) all += last = cycles(mask.of(row).count());
+    all = std::max(ceil_div(all, side_by_side), last);
   }
 };
 }  // namespace
 
-// A row starts on the first lane; its last beat may leave lanes idle.
+// A row starts on the first lane of its share; its last beat may leave lanes idle.
 std::uint64_t VecPlanner::row_cycles(std::uint64_t columns) const {
-  return (columns * config_.softmax_lane_cycles + config_.lanes - 1) / config_.lanes;
+  return ceil_div(columns * config_.softmax_lane_cycles, config_.row_lanes());
 }
 
 std::uint64_t VecPlanner::visible(const hal::Descriptor& d) {
@@ -73,12 +74,13 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   };
   // Masked elements are neither read nor computed; their zeros are written.
   const RowMask mask(d, columns);
-  const RowCycles cycles(mask, mask.masked() ? rows : 0, [&](std::uint64_t n) { return row_cycles(n); });
+  const RowCycles cycles(mask, mask.masked() ? rows : 0, config_.rows, [&](std::uint64_t n) { return row_cycles(n); });
   const auto seen_bytes = [&](std::uint64_t row) { return mask.of(row).count() * sizeof(arith::Half); };
   const std::uint64_t seen = visible(d) * sizeof(arith::Half);
   plan.fill.add(part(in, seen_bytes(0)));
   plan.last.pace_cycles = mask.masked() ? cycles.last : row_cycles(columns);
-  plan.body.pace_cycles = mask.masked() ? cycles.all - cycles.last : (rows - 1) * plan.last.pace_cycles;
+  plan.body.pace_cycles =
+      mask.masked() ? cycles.all - cycles.last : (ceil_div(rows, config_.rows) - 1) * plan.last.pace_cycles;
   const std::uint64_t again = row_fits ? 0 : seen_bytes(rows - 1) * (kPasses - 1);
   plan.body.add(part(in, seen * reads - seen_bytes(0) - again));
   const std::uint64_t leaves = (d.flags & hal::kForwarded) != 0 ? 0 : out_bytes;  // per row
@@ -98,14 +100,16 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
 Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   const RowOp op = row_op_of(d);
   if (op.refusal.any()) return op.refusal;
-  const auto over_lanes = [&](std::uint64_t lane_cycles) { return (lane_cycles + config_.lanes - 1) / config_.lanes; };
+  const auto over_lanes = [&](std::uint64_t lane_cycles) { return ceil_div(lane_cycles, config_.lanes); };
+  const auto over_row_lanes = [&](std::uint64_t lane_cycles) { return ceil_div(lane_cycles, config_.row_lanes()); };
   const std::uint64_t element_cycles = op.per_element.lane_cycles(config_),
                       row_cycles = op.per_row.lane_cycles(config_);
-  const std::uint64_t sub_tile =
-      op.reduces ? 1 : std::min(op.rows, std::max<std::uint64_t>(config_.lanes / op.elements, 1));
+  const std::uint64_t sub_tile = std::min(
+      op.rows, op.reduces ? std::uint64_t{config_.rows} : std::max<std::uint64_t>(config_.lanes / op.elements, 1));
   const std::uint64_t last_rows = op.rows - (op.rows - 1) / sub_tile * sub_tile;
   const auto cycles = [&](std::uint64_t rows) {
-    return op.reduces ? rows * over_lanes(op.elements * element_cycles) + over_lanes(rows * row_cycles)
+    return op.reduces ? ceil_div(rows, config_.rows) * over_row_lanes(op.elements * element_cycles) +
+                            over_lanes(rows * row_cycles)
                       : over_lanes(rows * (op.elements * element_cycles + row_cycles));
   };
   plan.last.pace_cycles = cycles(last_rows);
@@ -113,7 +117,8 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   const RowMask mask(d, op.elements);
   const bool masked = op.reduces && mask.masked();
   if (masked) {
-    const RowCycles of_rows(mask, op.rows, [&](std::uint64_t n) { return over_lanes(n * element_cycles); });
+    const RowCycles of_rows(mask, op.rows, config_.rows,
+                            [&](std::uint64_t n) { return over_row_lanes(n * element_cycles); });
     plan.last.pace_cycles = of_rows.last + over_lanes(row_cycles);
     const std::uint64_t all = of_rows.all + over_lanes(op.rows * row_cycles);
     plan.body.pace_cycles = all - std::min(all, plan.last.pace_cycles);
@@ -158,7 +163,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
       const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
       plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
       if (!whole) plan.body.add(part(p.region, op.rows - sub_tile, false, again));
-      if (again > 1) plan.last.add(part(p.region, 1, false));
+      if (again > 1) plan.last.add(part(p.region, sub_tile, false));
       in_bytes += op.rows * p.region.row_bytes * again;
     }
     if (p.out && p.to_registers) {
@@ -190,7 +195,7 @@ VecWork VecPlanner::work(const hal::Descriptor& d) const {
   } else {
     work.elements = visible(d);
     work.lane_ops = work.elements * config_.softmax_lane_cycles;
-    work.slots = d.rows * row_cycles(d.operand[0].columns) * config_.lanes;
+    work.slots = ceil_div(d.rows, config_.rows) * row_cycles(d.operand[0].columns) * config_.lanes;
   }
   return work;
 }

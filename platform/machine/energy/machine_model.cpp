@@ -139,7 +139,7 @@ void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint3
     part.count = machine_.clusters * std::uint64_t{number ? 1 : machine_.cores};
     parts_.push_back(part);
   };
-  const double pes = double{1} * core.mac.rows * core.mac.columns;
+  const auto pes = static_cast<double>(core.mac.pes());
   const MacMultipliers multipliers = this->multipliers(core.mac);
   const double pe_bits = multipliers.operand_bits * kOperandCopies + (core.mac.accumulators == "pe" ? kSumBits : 0) +
                          core.mac.resident_tiles * kWordBits;
@@ -273,7 +273,7 @@ void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const 
   set("attnvp.network", "byte", words_over(area_mm2_) * (kBitsPerByte / kWordBits));
   constexpr double kWokenTogether = 1000;
   set("attnvp.gating", "wake",
-      pj("wake") * (std::max<double>(double{1} * core.mac.rows * core.mac.columns, core.vec.lanes) / kWokenTogether));
+      pj("wake") * (std::max(static_cast<double>(core.mac.pes()), 1.0 * core.vec.lanes) / kWokenTogether));
 
   for (const ModelPart& part : parts_) {
     if (part.core && *part.core != number) continue;

@@ -106,6 +106,28 @@ TEST(MacEngine, SustainsAShareOfItsRate) {
   EXPECT_EQ(bench.core().mac->value("slots"), 1024U * 256);
 }
 
+TEST(MacEngine, RowsCrossArraysThatHoldWeights) {
+  // Two arrays of 16 x 16 hold parts of B, in sub-tiles of 64 x 32 x 32: 2 x 2 parts, which 64 rows cross on two
+  // arrays: 128 cycles, longer than two loads of 16. 2 x 2 sub-tiles of depth and columns: 512, the last one 128. Fill
+  // (64 + 32) x 32 x 2 = 6144 B = 96. Traffic A 8192 x 2, B 8192, less 6144, C 8192 - 4096: 22528 B = 352 < 384.
+  MachineConfig m = machine();
+  m.mac.weight_arrays = 2;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, kMac, matmul(64, 64, 64, {64, 32, 32}, kA, kB, kC)), kPush + 96 + 384 + 128 + 30 + 64);
+  EXPECT_EQ(bench.core().mac->value("slots"), 512U * 2 * 256);
+}
+
+TEST(MacEngine, FewRowsWaitForTheLoadsOfWeights) {
+  // One row, 2 x 3 parts on two arrays: three loads of 16 rows; the last sub-tile alike, as it is the only one. Fill
+  // (1 + 48) x 32 x 2 = 3136 B = 49. A part that is 8 deep takes 8 cycles.
+  MachineConfig m = machine();
+  m.mac.weight_arrays = 2;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, kMac, matmul(1, 48, 32, {16, 48, 32}, kA, kB, kC)), kPush + 49 + 48 + 30 + 2);
+  Bench shallow(m);
+  EXPECT_EQ(cycles_of(shallow, kMac, matmul(1, 16, 8, {16, 16, 8}, kA, kB, kC)), kPush + 5 + 8 + 30 + 1);
+}
+
 TEST(MacEngine, StallsAreWhatTrafficAddsToCompute) {
   Bench bench;
   cycles_of(bench, kMac, matmul(64, 64, 64, {16, 16, 16}, kA, kB, kC));
