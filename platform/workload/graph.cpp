@@ -34,8 +34,7 @@ struct OperandElements {
 
 OperandElements elements_of(const Workload& w) {
   if (const Gemm* g = w.gemm()) {
-    return {{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth},
-            std::uint64_t{g->rows} * g->columns};
+    return {{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth}, w.result_elements()};
   }
   if (const RowOperation* r = w.rows()) {
     const bool has_two = r->is_gated || r->is_elementwise();

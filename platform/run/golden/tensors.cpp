@@ -120,6 +120,9 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
   };
   if (w.gemm() != nullptr) {
     keep_whole(t.q.data(), t.q.size(), t.k.data(), t.k.size(), t.v.data(), 0, 1);
+    all.numbers.v = t.v;  // further operands are FP16
+    all.v.resize(t.v.size() * sizeof(Half));
+    if (!t.v.empty()) std::memcpy(all.v.data(), t.v.data(), all.v.size());
     return all;
   }
   const workload::Attention n = w.attention().folded();
