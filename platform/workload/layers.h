@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/workload/layer/views.h"
 #include "platform/workload/workload.h"
 
 namespace attnvp::workload {
@@ -17,6 +18,11 @@ struct LayerOperation {
   std::uint64_t parameters = 0;  // of all times together, also of experts without tokens
   std::uint64_t active = 0;      // parameters that one token multiplies
   std::uint32_t waiting = 0;     // tensors of tokens x hidden that wait for a later operation
+  // Names of tensors, in the order of the job's operands: A, B; Q, K, V; X and gamma, beta or angles; both summands. A
+  // tensor that neither an operation nor a view writes is an input or a weight. With `count`, tensors have the elements
+  // of all times.
+  std::vector<std::string> inputs, outputs;
+  std::vector<TensorView> views{};  // made before it, in this order
 };
 
 // Layers with equal operations.
