@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "explore/layers/fusion_choice.h"
 #include "explore/processes/processes.h"
 #include "explore/tuning/portfolio.h"
 #include "models/engine/mac_engine/mac_plan.h"
@@ -129,8 +130,9 @@ std::string schedule_text(const std::function<job::Schedule()>& make) {
 std::vector<job::Schedule> schedules_of(const MachineConfig& machine,
                                         const std::vector<const workload::LayerOperation*>& operations,
                                         const std::string& dataflow, const config::EnergyTable& energy,
-                                        const LayerOptions& options) {
+                                        const LayerOptions& options, const FusionTimer& timer) {
   const auto schedule = [&](std::size_t i) {
+    if (const job::Schedule* known = timer.schedule_of(operations[i]->workload.identity())) return *known;
     return schedule_of(machine, operations[i]->workload, dataflow, energy, options.tiling, options.tuning);
   };
   std::vector<job::Schedule> schedules;
@@ -166,7 +168,8 @@ std::vector<job::Schedule> schedules_of(const MachineConfig& machine,
 
 LayerRun run_layer(const MachineConfig& machine, const workload::Workload& network, const std::string& dataflow,
                    const config::EnergyTable& energy, const LayerOptions& options) {
-  const std::vector<workload::LayerGroup> groups = workload::groups_of(network);
+  std::vector<workload::LayerGroup> groups = workload::groups_of(network);
+  FusionTimer timer(machine, energy, options.tuning);
   LayerRun run;
   run.network = network;
   run.mac_rate = mac_rate(machine.mac, network.type());
@@ -175,8 +178,10 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   run.first_block = run.is_model() && groups.front().name == "embedding" ? 1 : 0;
   Capacity capacity(groups, network);
   capacity.require(machine);  // checked before the slow choice of a dataflow
+  if (network.model.fuse == workload::Fuse::kAuto) timer.choose(groups);
   const Distinct distinct(groups);
-  const std::vector<job::Schedule> schedules = schedules_of(machine, distinct.operations, dataflow, energy, options);
+  const std::vector<job::Schedule> schedules =
+      schedules_of(machine, distinct.operations, dataflow, energy, options, timer);
   MachineConfig boundless = machine;  // so that the total need is known
   boundless.dram.size_bytes = kMostDramBytes;
   for (std::size_t i = 0; i < schedules.size(); ++i) {

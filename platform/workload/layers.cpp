@@ -7,6 +7,7 @@
 #include "platform/machine/error.h"
 #include "platform/workload/graph.h"
 #include "platform/workload/layer/builder.h"
+#include "platform/workload/layer/fusion.h"
 
 namespace attnvp::workload {
 
@@ -134,10 +135,20 @@ Attention attention_of(const Workload& w, const Block& block) {
   return a;
 }
 
+namespace {
+
+// fuse=on; a choice by time is up to the caller.
+std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOperation> operations) {
+  if (w.model.fuse != Fuse::kOn) return operations;
+  return fused(std::move(operations), [](const auto& /*apart*/, const LayerOperation& /*fused*/) { return true; });
+}
+
+}  // namespace
+
 std::vector<LayerOperation> operations_of(const Workload& w) {
   if (w.graph != nullptr) return w.graph->operations;
   check_width(w);
-  return operations_of_block(w, w.model.all_blocks()[w.model.block]);
+  return fused_by_key(w, operations_of_block(w, w.model.all_blocks()[w.model.block]));
 }
 
 std::vector<LayerGroup> groups_of(const Workload& w) {
@@ -148,6 +159,7 @@ std::vector<LayerGroup> groups_of(const Workload& w) {
   std::vector<LayerGroup> groups{embedding_of(w)};
   for (const Block& b : blocks) groups.push_back({b.name, b.count, operations_of_block(w, b)});
   groups.push_back(last_projection_of(w));
+  for (LayerGroup& g : groups) g.operations = fused_by_key(w, std::move(g.operations));
   if (groups.back().operations.empty()) groups.pop_back();
   if (groups.front().operations.empty()) groups.erase(groups.begin());
   return groups;

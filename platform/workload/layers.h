@@ -34,8 +34,8 @@ struct LayerGroup {
 
 std::uint64_t tokens_of(const Workload& workload);  // new tokens of all batches or requests
 
-// Operations of one layer of the selected block, for all tokens of the batch. Throws ConfigError if the model's width
-// is unknown.
+// Operations of one layer of the selected block, for all tokens of the batch; fused with Fuse::kOn. Throws ConfigError
+// if the model's width is unknown.
 std::vector<LayerOperation> operations_of(const Workload& workload);
 
 // scope=layer: the selected block alone, one layer. scope=model: all layers. Throws as operations_of does.

@@ -51,7 +51,7 @@ struct Gemm {
 };
 Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
           hal::ElementType type = hal::ElementType::kFp16, const Fusion& fusion = {});
-// What a product with this fusion would violate, for a message; empty: nothing.
+// The rule that a product with this fusion violates, for a message; empty: none.
 std::string refusal_of(const Gemm& product);
 
 struct RowOperation {
