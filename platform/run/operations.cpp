@@ -9,6 +9,7 @@
 #include "models/arith/number.h"
 #include "models/arith/softmax.h"
 #include "platform/run/golden/golden_kernels.h"
+#include "platform/run/golden/golden_values.h"
 #include "platform/run/golden/tensors.h"
 #include "platform/workload/workload.h"
 
@@ -140,21 +141,6 @@ GoldenResult check_elementwise(const workload::RowOperation& n, const Tensors& t
   return all.result();
 }
 
-double exact(hal::Activation f, double x) {
-  constexpr double kPi = 3.14159265358979323846;
-  switch (f) {
-    case hal::Activation::kRelu:
-      return std::max(x, 0.0);
-    case hal::Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case hal::Activation::kGelu:
-      return x / 2 * std::erfc(-x / std::sqrt(2.0));
-    case hal::Activation::kGeluTanh:
-      return x / (1 + std::exp(-2 * std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x)));
-  }
-  return x;
-}
-
 GoldenResult check_activation(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
   const std::size_t columns = n.columns, width = n.is_gated ? 2 * columns : columns;
   Comparison all;
@@ -163,7 +149,7 @@ GoldenResult check_activation(const workload::RowOperation& n, const Tensors& t,
     for (std::size_t j = 0; j < columns; ++j) {
       const double x = arith::float_from_half(t.q[i * width + j]);
       const double factor = n.is_gated ? arith::float_from_half(t.q[i * width + columns + j]) : 1;
-      const double expected = exact(n.function, x) * factor;
+      const double expected = activation_of(n.function, x) * factor;
       const double added =
           2 * kUnit * std::abs(expected) + 2 * arith::kActivationError * std::abs(x * factor);  // with golden's
       all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
