@@ -80,6 +80,12 @@ TEST(Fusion, IsGoldenInALayer) {
   for (const OperationRun& o : layer.layer().operations) {
     EXPECT_TRUE(o.result.golden_checked && o.result.golden.passed) << o.name << ": " << o.result.golden.to_string();
   }
+  // Operations on each other's results, against the whole layer in double precision.
+  for (const char* network : {kLayer, "bert-base,N=32,scope=layer"}) {
+    const LayerRun chained = run("edge", std::string(network) + ",fuse=on", true);
+    ASSERT_EQ(chained.layer().chain.size(), 1U);
+    EXPECT_TRUE(chained.layer().chain.front().golden.passed) << chained.layer().chain.front().golden.to_string();
+  }
 }
 
 // Bytes of an operation other than attention that cross DRAM: by its tiles, or once behind a cache.

@@ -121,6 +121,20 @@ FusedOperands fused_operands_of(const workload::Gemm& g) {
   return o;
 }
 
+std::vector<FusedOperand> list_of_fused(const workload::Gemm& g) {
+  const FusedOperands sizes = fused_operands_of(g);
+  const std::uint64_t rows = g.rows;
+  std::vector<FusedOperand> all;
+  for (const FusedOperand& o : {FusedOperand{g.depth, sizes.gamma},
+                                {g.depth, sizes.beta},
+                                {g.columns, sizes.bias},
+                                {rows * g.fusion.head, sizes.angles},
+                                {rows * g.result_columns(), sizes.residual}}) {
+    if (o.padded > 0) all.push_back(o);
+  }
+  return all;
+}
+
 GoldenResult check_product(const workload::Gemm& n, const Tensors& t, const std::vector<arith::Half>& c,
                            double factor) {
   const bool bf16 = n.out() == hal::ElementType::kBf16;  // rounded to BF16, then to the host's FP16

@@ -18,6 +18,11 @@ struct FusedOperands {
   std::uint64_t all() const { return gamma + beta + bias + angles + residual; }
 };
 FusedOperands fused_operands_of(const workload::Gemm& product);
+// The operands that there are, in that order: elements, with and without padding.
+struct FusedOperand {
+  std::uint64_t elements, padded;
+};
+std::vector<FusedOperand> list_of_fused(const workload::Gemm& product);
 
 GoldenResult check_product(const workload::Gemm& product, const Tensors& operands,
                            const std::vector<arith::Half>& result, double factor);

@@ -158,6 +158,35 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
   return all;
 }
 
+std::vector<AttentionPart> parts_of(const workload::Attention& n, const Quantised& kept) {
+  AttentionPart part{shape_of(n), 0, 0, 0, 0, 0};
+  AttentionShape& shape = part.shape;
+  const std::vector<HeadFactors>& factors = kept.factors;
+  shape.factors = factors;
+  std::vector<AttentionShape::RowScales> scales;
+  for (const Quantised::LayerScales& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
+  shape.scales = scales;
+  if (!n.ragged()) return {std::move(part)};
+  std::vector<AttentionPart> all;
+  shape.batch = 1;
+  const workload::Attention folded = n.folded();
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    part.first_batch = b;
+    shape.keys = n.context(b);
+    shape.queries = folded.queries_of(b);
+    shape.mask = folded.mask_of(b);
+    const auto heads = static_cast<std::ptrdiff_t>(shape.heads), first = static_cast<std::ptrdiff_t>(b) * heads;
+    if (!scales.empty()) shape.scales.assign(scales.begin() + first, scales.begin() + first + heads);
+    if (!factors.empty()) shape.factors.assign(factors.begin() + first, factors.begin() + first + heads);
+    all.push_back(part);
+    part.query += shape.query_elements();
+    part.key += shape.key_elements();
+    part.value += shape.value_elements();
+    part.output += shape.output_elements();
+  }
+  return all;
+}
+
 std::vector<std::uint32_t> block_scales(const workload::Attention& attention,
                                         const std::vector<Quantised::LayerScales>& blocks) {
   const workload::Attention n = attention.folded();

@@ -136,8 +136,8 @@ class LayerBuilder {
             rows_ * turned,
             {{qk.tensor, 0, 0, {1, rows_, heads, rotated}, {0, qk.part.stride, a.emb, 1}, {0, turned, rotated, 1}}}});
     const Attention own = attention_of(w_, block_);
-    TensorView q{"q", own.query_elements(), {}}, k = cached("k", "k cache", own.key_elements()),
-                                                 v = cached("v", "v cache", own.value_elements());
+    TensorView q{"q heads", own.query_elements(), {}}, k = cached("k heads", "k cache", own.key_elements()),
+                                                       v = cached("v heads", "v cache", own.value_elements());
     add_queries(q, own, a.emb, 0, qk.heads(0, a.emb, a.emb));
     add_keys(k, own, a.emb, 0, qk.heads(std::uint64_t{a.heads} * a.emb, a.emb, a.emb));
     if (rotates()) {
@@ -160,7 +160,7 @@ class LayerBuilder {
     Workload attention = w_;
     attention.scope = Scope::kAttention;
     attention.attention() = attention_of(w_, block_);
-    push("attention", std::move(attention), {"q", "k", "v"});
+    push("attention", std::move(attention), {"q heads", "k heads", "v heads"});
   }
 
   // In absorbed form the heads' up projections of K and V are products of Q and of O instead. Each is one product with
@@ -209,13 +209,14 @@ class LayerBuilder {
     const std::uint64_t up = std::uint64_t{a.heads} * l.kv_rank;
     current_ = slice("q of a head", q, l.plain);
     product("key up", up, l.plain);
-    TensorView own{"q", a.query_elements(), {}}, k = cached("k", "k cache", a.key_elements());
+    TensorView own{"q heads", a.query_elements(), {}}, k = cached("k heads", "k cache", a.key_elements());
     add_queries(own, a, a.emb, 0, {"key up", 0, up, l.kv_rank, l.kv_rank});
     add_queries(own, a, a.emb, l.kv_rank, q_rotary);
     add_keys(k, a, a.emb, 0, latents.heads(0, 0, l.kv_rank));
     add_keys(k, a, a.emb, l.kv_rank, k_rotary);
     const std::uint64_t keys = a.key_elements() / a.emb;
-    TensorView v{"v", a.value_elements(), {copy_of_rows("k", keys, a.values(), {0, a.emb}, {0, a.values()})}};
+    TensorView v{
+        "v heads", a.value_elements(), {copy_of_rows("k heads", keys, a.values(), {0, a.emb}, {0, a.values()})}};
     push_attention({std::move(own), std::move(k), std::move(v)});
     current_ = view(rows_of_output("o of a head", "attention", a, 1));
     product("value up", std::uint64_t{a.heads} * l.values, l.kv_rank);
@@ -234,8 +235,8 @@ class LayerBuilder {
     view(std::move(all));
     const std::uint32_t columns = a.heads * up;
     push("kv up", gemm(static_cast<std::uint32_t>(keys), columns, l.kv_rank, type_), {"latents"});
-    TensorView own{"q", a.query_elements(), {}}, k = cached("k", "k cache", a.key_elements()),
-                                                 v{"v", a.value_elements(), {}};
+    TensorView own{"q heads", a.query_elements(), {}}, k = cached("k heads", "k cache", a.key_elements()),
+                                                       v{"v heads", a.value_elements(), {}};
     add_queries(own, a, width, 0, q.heads(0, width, l.plain));
     add_queries(own, a, width, l.plain, q_rotary);
     add_keys(k, a, width, 0, {"kv up", 0, columns, up, l.plain}, true);

@@ -32,7 +32,8 @@ std::vector<std::uint64_t> elements_of(const LayerOperation& o) {
 
 // Whether an input of a layer's group may be read: weights, vectors, caches, first inputs.
 bool is_given(const std::string& name) {
-  for (const char* end : {" weights", " gamma", " beta", " angles", " cache", " state", "pixels", "token rows", "position rows"}) {
+  for (const char* end :
+       {" weights", " gamma", " beta", " angles", " cache", " state", "pixels", "token rows", "position rows"}) {
     const std::string word = end;
     if (name.size() >= word.size() && name.compare(name.size() - word.size(), word.size(), word) == 0) return true;
   }
@@ -65,7 +66,7 @@ void follow(const LayerGroup& group, const std::string& what) {
           EXPECT_LT(last, input->second) << v.output << " of " << c.input;
         }
       }
-      known[v.output] = v.elements;
+      EXPECT_TRUE(known.emplace(v.output, v.elements).second) << v.output << " is made twice";
     }
     const std::vector<std::uint64_t> expected = elements_of(o);
     ASSERT_EQ(o.inputs.size(), expected.size());
@@ -105,7 +106,7 @@ TEST(LayerTensors, NameTheFlowOfALayer) {
             "hidden state, attention norm gamma, -> attention norm\n"
             "attention norm, qkv weights, -> qkv\n"
             "rotary input, rotary angles, -> rotary\n"
-            "q, k, v, -> attention\n"
+            "q heads, k heads, v heads, -> attention\n"
             "attention rows, out weights, -> out\n"
             "hidden state, out, -> attention sum\n"
             "attention sum, network norm gamma, -> network norm\n"
