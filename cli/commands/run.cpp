@@ -138,6 +138,11 @@ int run_layer(const RunArguments& a, const Prepared& p) {
   int status = 0;
   for (const explore::GroupRun& g : run.groups) {
     for (const explore::OperationRun& o : g.operations) status = std::max(status, exit_status(o.result));
+    for (const job::ChainResult& c : g.chain) {
+      if (c.golden.passed) continue;
+      text::complain(fmt::format("{}: golden check of the chain failed: {}", c.tensor, c.golden.to_string()));
+      status = 1;
+    }
   }
   return status;
 }

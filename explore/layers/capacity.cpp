@@ -4,6 +4,7 @@
 
 #include "explore/layers/layers.h"
 #include "platform/machine/error.h"
+#include "platform/run/golden/golden_gemm.h"
 
 namespace attnvp::explore {
 
@@ -13,6 +14,10 @@ namespace {
 std::uint64_t kept(const workload::Workload& n) {
   const bool keeps = n.rows() == nullptr || n.rows()->opcode == hal::Opcode::kNorm;
   const job::TensorBytes bytes = job::tensor_bytes(n);
+  if (n.gemm() != nullptr) {
+    const job::FusedOperands fused = job::fused_operands_of(*n.gemm());
+    return bytes.k + (fused.gamma + fused.beta + fused.bias) * sizeof(arith::Half);
+  }
   return keeps ? bytes.k + bytes.v : 0;
 }
 

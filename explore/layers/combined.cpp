@@ -43,6 +43,18 @@ class Sum {
     sum_.bound.run_cycles += cycles;
   }
 
+  void add_golden(const job::GoldenResult& g) {
+    if (sum_.golden.passed && !g.passed) {
+      const auto [error, ulp] = std::pair(sum_.golden.max_abs_error, sum_.golden.max_ulp_error);
+      sum_.golden = g;
+      sum_.golden.max_abs_error = std::max(error, g.max_abs_error);
+      sum_.golden.max_ulp_error = std::max(ulp, g.max_ulp_error);
+      return;
+    }
+    sum_.golden.max_abs_error = std::max(sum_.golden.max_abs_error, g.max_abs_error);
+    sum_.golden.max_ulp_error = std::max(sum_.golden.max_ulp_error, g.max_ulp_error);
+  }
+
   job::RunResult result() {
     const auto all = static_cast<double>(sum_.cycles);
     for (double* const share :
@@ -57,18 +69,6 @@ class Sum {
   }
 
  private:
-  void add_golden(const job::GoldenResult& g) {
-    if (sum_.golden.passed && !g.passed) {
-      const auto [error, ulp] = std::pair(sum_.golden.max_abs_error, sum_.golden.max_ulp_error);
-      sum_.golden = g;
-      sum_.golden.max_abs_error = std::max(error, g.max_abs_error);
-      sum_.golden.max_ulp_error = std::max(ulp, g.max_ulp_error);
-      return;
-    }
-    sum_.golden.max_abs_error = std::max(sum_.golden.max_abs_error, g.max_abs_error);
-    sum_.golden.max_ulp_error = std::max(sum_.golden.max_ulp_error, g.max_ulp_error);
-  }
-
   void add_counter(const job::CounterValue& c, std::uint64_t times) {
     const auto [at, is_new] = counters_.emplace(std::pair(c.module, c.name), sum_.counters.size());
     if (is_new) {
@@ -123,6 +123,7 @@ job::RunResult combined(const LayerRun& run) {
   Sum sum(attention->result);
   for (const GroupRun& g : run.groups) {
     for (const OperationRun& o : g.operations) sum.add(o.result, std::uint64_t{g.count} * o.count);
+    for (const job::ChainResult& c : g.chain) sum.add_golden(c.golden);
   }
   job::RunResult all = sum.result();
   all.network = run.network;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "explore/layers/fusion_choice.h"
 #include "explore/processes/processes.h"
 #include "explore/tuning/portfolio.h"
 #include "models/engine/mac_engine/mac_plan.h"
@@ -101,7 +103,8 @@ bool LayerRun::golden_checked() const { return layer().operations.front().result
 bool LayerRun::golden_passed() const {
   return std::all_of(groups.begin(), groups.end(), [](const GroupRun& g) {
     return std::all_of(g.operations.begin(), g.operations.end(),
-                       [](const OperationRun& o) { return !o.result.golden_checked || o.result.golden.passed; });
+                       [](const OperationRun& o) { return !o.result.golden_checked || o.result.golden.passed; }) &&
+           std::all_of(g.chain.begin(), g.chain.end(), [](const job::ChainResult& c) { return c.golden.passed; });
   });
 }
 
@@ -129,8 +132,9 @@ std::string schedule_text(const std::function<job::Schedule()>& make) {
 std::vector<job::Schedule> schedules_of(const MachineConfig& machine,
                                         const std::vector<const workload::LayerOperation*>& operations,
                                         const std::string& dataflow, const config::EnergyTable& energy,
-                                        const LayerOptions& options) {
+                                        const LayerOptions& options, const FusionTimer& timer) {
   const auto schedule = [&](std::size_t i) {
+    if (const job::Schedule* known = timer.schedule_of(operations[i]->workload.identity())) return *known;
     return schedule_of(machine, operations[i]->workload, dataflow, energy, options.tiling, options.tuning);
   };
   std::vector<job::Schedule> schedules;
@@ -162,11 +166,34 @@ std::vector<job::Schedule> schedules_of(const MachineConfig& machine,
   return schedules;
 }
 
+// All times of an operation on the results of the operations before. The times take equally long.
+job::RunResult run_in_chain(job::Runner& runner, job::LayerChain& chain, std::size_t index,
+                            const workload::LayerOperation& o, const job::Schedule& schedule) {
+  std::optional<job::RunResult> all;
+  for (std::uint32_t time = 0; time < o.count; ++time) {
+    job::RunResult one;
+    bool is_kept = false;
+    while (!is_kept) {
+      const job::Tensors tensors = chain.operands(index, time);
+      one = runner.run(o.workload, schedule, &tensors, {});
+      is_kept = chain.keep(index, time, tensors, one.output);
+    }
+    one.output.clear();
+    if (all) {
+      all->golden.add(one.golden, 0);
+    } else {
+      all = std::move(one);
+    }
+  }
+  return *std::move(all);
+}
+
 }  // namespace
 
 LayerRun run_layer(const MachineConfig& machine, const workload::Workload& network, const std::string& dataflow,
                    const config::EnergyTable& energy, const LayerOptions& options) {
-  const std::vector<workload::LayerGroup> groups = workload::groups_of(network);
+  std::vector<workload::LayerGroup> groups = workload::groups_of(network);
+  FusionTimer timer(machine, energy, options.tuning);
   LayerRun run;
   run.network = network;
   run.mac_rate = mac_rate(machine.mac, network.type());
@@ -175,8 +202,10 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   run.first_block = run.is_model() && groups.front().name == "embedding" ? 1 : 0;
   Capacity capacity(groups, network);
   capacity.require(machine);  // checked before the slow choice of a dataflow
+  if (network.model.fuse == workload::Fuse::kAuto) timer.choose(groups);
   const Distinct distinct(groups);
-  const std::vector<job::Schedule> schedules = schedules_of(machine, distinct.operations, dataflow, energy, options);
+  const std::vector<job::Schedule> schedules =
+      schedules_of(machine, distinct.operations, dataflow, energy, options, timer);
   MachineConfig boundless = machine;  // so that the total need is known
   boundless.dram.size_bytes = kMostDramBytes;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
@@ -196,23 +225,24 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   run.groups.reserve(groups.size());
   for (const workload::LayerGroup& g : groups) {
     run.groups.push_back({g.name, g.count, {}});
+    std::optional<job::LayerChain> chain;
+    if (options.full) chain.emplace(g, options.seed);
     std::vector<OperationRun>& operations = run.groups.back().operations;
     operations.reserve(g.operations.size());  // `results` points to them
     for (const workload::LayerOperation& o : g.operations) {
       if (options.progress) options.progress(done, all, o.name);
       const std::size_t d = distinct.of(o);
-      if (results[d] == nullptr || options.full) {
-        job::Tensors tensors;
-        if (options.full) tensors = job::random_tensors(o.workload, options.seed + done);
-        operations.push_back(
-            {o.name, runner.run(o.workload, schedules[d], options.full ? &tensors : nullptr, {}), o.count});
-        operations.back().result.output.clear();
+      if (chain) {
+        operations.push_back({o.name, run_in_chain(runner, *chain, operations.size(), o, schedules[d]), o.count});
+      } else if (results[d] == nullptr) {
+        operations.push_back({o.name, runner.run(o.workload, schedules[d], nullptr, {}), o.count});
         results[d] = &operations.back().result;
       } else {
         operations.push_back({o.name, *results[d], o.count});
       }
       ++done;
     }
+    if (chain) run.groups.back().chain = chain->check();
   }
   return run;
 }

@@ -1,5 +1,6 @@
 // Layers of a model on a machine: their operations (platform/workload/layers.h) run one after the other. Each has the
-// whole machine and its operands in DRAM. Equal operations are simulated once, and so are equal layers.
+// whole machine and its operands in DRAM. Equal layers are simulated once, and in timing mode so are equal operations.
+// With data, operations run on each other's results (platform/run/chain.h).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "explore/tuning/tuner.h"
 #include "models/machine.h"
 #include "platform/machine/energy.h"
+#include "platform/run/chain.h"
 #include "platform/run/job.h"
 #include "platform/workload/layers.h"
 
@@ -17,7 +19,7 @@ namespace attnvp::explore {
 
 struct OperationRun {
   std::string name;
-  job::RunResult result;    // of one time
+  job::RunResult result;    // of one time; the golden check is of all times
   std::uint32_t count = 1;  // times in the layer
 };
 
@@ -32,7 +34,8 @@ struct GroupRun {
   std::string name;
   std::uint32_t count = 1;  // layers
   std::vector<OperationRun> operations;
-  LayerTotals totals() const;  // of one layer
+  std::vector<job::ChainResult> chain{};  // of the operations together; empty in timing mode
+  LayerTotals totals() const;             // of one layer
 };
 
 // DRAM capacity in bytes: weights and caches of all layers, which stay for the whole run, and the largest need of an
@@ -57,7 +60,7 @@ struct LayerRun {
   LayerTotals totals() const;        // of all layers, embedding and last projection
   double tokens_per_second() const;  // of all of them
   bool golden_checked() const;
-  bool golden_passed() const;  // of the operations with a golden check
+  bool golden_passed() const;  // of the operations with a golden check, and of the chains
 };
 
 struct LayerOptions {

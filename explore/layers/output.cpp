@@ -100,6 +100,34 @@ std::string unsupported_text(const workload::OperationGraph& graph) {
   return text.empty() ? text : "\nnot run: " + text + "\n";
 }
 
+// Results of the layers against chains in double precision.
+std::string chains_text(const LayerRun& run) {
+  std::string text;
+  for (const GroupRun& g : run.groups) {
+    for (const job::ChainResult& c : g.chain) {
+      text += fmt::format("{:<13}{}{}: {}, errors {:.2g} (rms) against double precision; rounding alone {:.2g}\n",
+                          "chain", run.is_model() ? g.name + ", " : "", c.tensor, c.golden.passed ? "passed" : "FAILED",
+                          c.rms_error, c.rms_noise);
+    }
+  }
+  return text;
+}
+
+json chains_json(const LayerRun& run) {
+  json all = json::array();
+  for (const GroupRun& g : run.groups) {
+    for (const job::ChainResult& c : g.chain) {
+      all.push_back({{"group", g.name},
+                     {"tensor", c.tensor},
+                     {"passed", c.golden.passed},
+                     {"max_abs_error", static_cast<float>(c.golden.max_abs_error)},
+                     {"rms_error", static_cast<float>(c.rms_error)},
+                     {"rms_noise", static_cast<float>(c.rms_noise)}});
+    }
+  }
+  return all;
+}
+
 json totals_json(const LayerTotals& t) {
   return {{"cycles", t.cycles},
           {"seconds", t.seconds},
@@ -162,6 +190,7 @@ std::string to_text(const LayerRun& run, const std::string& hardware, bool has_e
   text += fmt::format("\n{}{:<13}{}: {} of weights, {} of K and V, {} of one operation\n", report::power_text(sum),
                       "DRAM need", bytes(run.need.total()), bytes(run.need.weights), bytes(run.need.cache),
                       bytes(run.need.activations));
+  text += chains_text(run);
   if (const std::string advice = advice_of(run); !advice.empty()) text += advice + "\n";
   if (has_energy_range) text += "\n" + report::energy_range_text(sum);
   if (run.network.graph != nullptr) text += unsupported_text(*run.network.graph);
@@ -192,6 +221,7 @@ std::string to_json(const LayerRun& run, const std::string& hardware, const std:
   if (n.graph == nullptr) all["tokens_per_second"] = run.tokens_per_second();
   const bool checked = run.golden_checked();
   all["golden"] = {{"checked", checked}, {"passed", checked ? json(run.golden_passed()) : json()}};
+  if (checked) all["golden"]["chain"] = chains_json(run);
   all["dram_need"] = {
       {"weights_bytes", run.need.weights}, {"cache_bytes", run.need.cache}, {"activation_bytes", run.need.activations}};
   if (has_energy_range) report::add_energy_range(all, combined(run));

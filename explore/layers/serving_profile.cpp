@@ -55,6 +55,10 @@ class ServingProfiler {
       throw config::ConfigError(
           fmt::format("{}: latent attention has no columns in these tables; allowed are other models", network_));
     }
+    if (model_.model.fuse != workload::Fuse::kOff) {
+      throw config::ConfigError(
+          fmt::format("{}: the tables have a column for each operation apart; allowed is fuse=off", network_));
+    }
     for (const std::uint32_t t : tokens_) steps_.emplace(t, groups_of(workload::load(with_tokens(t))));
     for (const auto& [t, groups] : steps_) {
       for (const LayerGroup& g : groups) {

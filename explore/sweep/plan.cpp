@@ -37,7 +37,7 @@ Quantity key_quantity(const config::Key<MachineConfig>& key, const MachineConfig
 // Identity of a workload; if its scope is a layer or a model, of all operations.
 std::string identity_of(const workload::Workload& n) {
   if (n.scope == workload::Scope::kAttention) return n.identity();
-  std::string text;
+  std::string text = n.model.fuse == workload::Fuse::kAuto ? "fused by time\n" : "";
   for (const workload::LayerGroup& g : workload::groups_of(n)) {
     text += fmt::format("{} layers:\n", g.count);
     for (const workload::LayerOperation& o : g.operations) {

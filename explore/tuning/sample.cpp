@@ -113,6 +113,16 @@ std::uint32_t rounded_up(double value, std::uint32_t grain) {
   return static_cast<std::uint32_t>(std::ceil(value / grain)) * grain;
 }
 
+// A product with other columns, of whole pairs and heads, and the same share of rotated ones.
+Gemm with_columns(Gemm g, std::uint32_t columns) {
+  workload::Fusion& f = g.fusion;
+  const std::uint32_t grain = f.is_gated ? 2 : f.rotated > 0 ? f.head : 1;
+  const double share = 1.0 * f.rotated / g.columns;
+  g.columns = std::max(columns / grain, 1U) * grain;
+  if (f.rotated > 0) f.rotated = std::clamp(rounded_up(share * g.columns, grain), grain, g.columns);
+  return g;
+}
+
 // A product with fewer rows and columns, and at least `blocks` blocks of columns per cluster.
 std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, double share, std::uint32_t blocks) {
   const std::uint32_t least_rows = kFewestOfProduct * m.mac.rows * m.cores;
@@ -120,9 +130,14 @@ std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, dou
   Gemm large = g;
   large.rows = std::min(g.rows, std::max(rounded_up(g.rows * share, least_rows), least_rows));
   const double left = share * g.rows / large.rows;
-  large.columns = std::min(g.columns, std::max(rounded_up(g.columns * left, least_columns), least_columns));
+  large =
+      with_columns(large, std::min(g.columns, std::max(rounded_up(g.columns * left, least_columns), least_columns)));
   Gemm small = large;
-  (large.columns < g.columns ? small.columns : small.rows) /= 2;
+  if (large.columns < g.columns) {
+    small = with_columns(large, large.columns / 2);
+  } else {
+    small.rows /= 2;
+  }
   Sample s;
   s.machine = m;
   s.small = small;
@@ -145,11 +160,12 @@ std::optional<Sample> product_on_fewer_clusters(const MachineConfig& m, const Ge
   Sample s;
   s.machine = m;
   s.machine.clusters /= parts;
-  Gemm some = g;
-  some.columns /= parts;
+  const Gemm some = with_columns(g, g.columns / parts);
   double part = 1.0 / parts;
   if (is_cached) {
-    const double a = 1.0 * g.rows * g.depth, others = 1.0 * g.columns * (g.rows + g.depth);
+    const double a = 1.0 * g.rows * g.depth;
+    const double others =
+        1.0 * g.columns * g.depth + 1.0 * g.result_columns() * g.rows * (g.fusion.has_residual ? 2 : 1);
     auto& cache = s.machine.own<CacheConfig>();
     const double bytes_of_a = a * hal::element_bytes(g.type), bytes = static_cast<double>(cache.size_bytes);
     cache.bytes_per_second /= parts;

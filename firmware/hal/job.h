@@ -51,6 +51,8 @@ constexpr std::uint32_t kAppends = 256;  // K and V of new tokens are copied int
 constexpr std::uint32_t kListed = 2048;  // the job was recorded beforehand as a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // streamed K and V are staged in L2; Stage is at kStageAddress
 constexpr std::uint32_t kHeterogeneous = 4096;  // cores differ in speed; Cores is at kCoresAddress
+constexpr std::uint32_t kFused =
+    8192;                            // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
 constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
 // Machine parameters; a ROM table on a real device. For heterogeneous cores mac_rows, mac_columns and softmax_rate
@@ -184,6 +186,22 @@ constexpr std::uint64_t kRowStepAddress = kJobAddress + 0x3'01F0;
 static_assert(sizeof(RowStep) == 12, "the same bytes on every processor");
 static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress + sizeof(Stage) <= kRowStepAddress &&
                   kRowStepAddress + sizeof(RowStep) <= kScalesAddress,
+              "words of the layer do not overlap");
+// Operations that a matrix product includes (kFused). Before it: a norm of A's rows. On its result, in this order:
+// bias, rotary embedding of the leading columns, activation, sum with a residual tensor. All of them are FP16.
+struct FusedProduct {
+  std::uint64_t gamma, beta;             // vectors of the norm; gamma 0: no norm; beta 0: not centred
+  std::uint64_t bias, residual, angles;  // DRAM addresses, 0: none; a row of `head` cosines and sines for each row
+  std::uint32_t epsilon;                 // of the norm: FP32 bit pattern
+  std::uint32_t head, rotated;           // elements of a rotated head; columns that are rotated
+  std::uint8_t is_activated;
+  std::uint8_t is_gated;  // the first half of the columns are gates f(x), which multiply the second half
+  Activation function;
+  std::uint8_t reserved;
+};
+static_assert(sizeof(FusedProduct) == 56, "the same bytes on every processor");
+constexpr std::uint64_t kFusedAddress = kJobAddress + 0x3'0140;
+static_assert(kRulesAddress + sizeof(Rules) <= kFusedAddress && kFusedAddress + sizeof(FusedProduct) <= kTypesAddress,
               "words of the layer do not overlap");
 constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // words of BlockMask
 constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // one FP32 per query head, or kBuckets of FP16

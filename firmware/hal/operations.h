@@ -23,6 +23,7 @@ enum class Opcode : std::uint8_t {
   kAdd = 12,
   kActivate = 13,
   kRotate = 14,
+  kBias = 15,
 };
 
 enum class Unit : std::uint8_t { kMac, kVec, kDma, kAny };
@@ -376,6 +377,17 @@ inline constexpr OperationInfo kAll[] = {
      {kX, kY, in("cosines and sines", 2, E::kRows, E::kOwn, T::kFp16)},
      nullptr,
      "Y = X, the two halves of each head turned by angles (rotary embedding)"},
+    {Opcode::kBias,
+     "bias",
+     Unit::kVec,
+     Family::kLayer,
+     V::kOne,
+     {"bias"},
+     {"rows"},
+     kInOrder,
+     {kX, kY, in("b", 2, E::kOne, E::kLength, T::kFp16)},
+     nullptr,
+     "Y = X + b, the same b for every row"},
 };
 
 }  // namespace rows
@@ -396,7 +408,8 @@ constexpr Family family_of(Opcode opcode) {
 constexpr bool is_elementwise(const OperationInfo& info) {
   if (info.family != Family::kLayer || info.tail != nullptr) return false;
   for (const OperandInfo& o : info.operands) {
-    if (o.name != nullptr && o.index > 0 && o.columns != OperandExtent::kLength) return false;
+    if (o.name == nullptr || o.index == 0) continue;
+    if (o.rows != OperandExtent::kRows || o.columns != OperandExtent::kLength) return false;
   }
   return true;
 }

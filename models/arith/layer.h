@@ -5,7 +5,7 @@
 //  norm       mean m and variance v (or mean square) of the row: exact sums of x and x^2 over n, each rounded to FP32
 //             through double; independent of their order. r = 1 / sqrt(v + epsilon): the sum rounded, root and quotient
 //             in double, r rounded. y = ((x - m) * r) * gamma + beta; without mean (x * r) * gamma
-//  add        x + z
+//  add, bias  x + z
 //  activate   f(x), computed in double, rounded to FP32; with a factor f(x) * z
 //  rotate     elements x_i and x_(i + h) of each head, h being half of its width: x_i * c_i - x_(i + h) * s_i and
 //             x_i * s_i + x_(i + h) * c_i, products rounded

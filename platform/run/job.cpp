@@ -83,34 +83,6 @@ Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& 
   return plan;
 }
 
-// Requests that share a page get the values of the first of them. `rows`: K or V of all batches, head after head.
-void share_pages(const workload::Attention& n, std::size_t columns, std::vector<arith::Half>& rows) {
-  struct PageOwner {
-    std::size_t start, tokens;  // start of a batch's first head, in elements; tokens of the batch
-    std::uint32_t token;        // first token of the page
-  };
-  std::vector<std::optional<PageOwner>> owners(n.pages());
-  const std::vector<std::uint32_t> table = n.page_table();
-  std::size_t start = 0, entry = 0;
-  for (std::uint32_t b = 0; b < n.batch; ++b) {
-    const std::size_t tokens = n.context(b);
-    for (std::uint32_t token = 0; token < tokens; token += n.page, ++entry) {
-      std::optional<PageOwner>& owner = owners.at(table[entry]);
-      if (!owner) {
-        owner = {start, tokens, token};
-        continue;
-      }
-      const std::size_t some = std::min<std::size_t>(n.page, tokens - token);
-      for (std::size_t head = 0; head < n.heads_of_kv(); ++head) {
-        const auto from = static_cast<std::ptrdiff_t>(owner->start + (head * owner->tokens + owner->token) * columns);
-        const auto to = static_cast<std::ptrdiff_t>(start + (head * tokens + token) * columns);
-        std::copy_n(rows.begin() + from, some * columns, rows.begin() + to);
-      }
-    }
-    start += tokens * n.heads_of_kv() * columns;
-  }
-}
-
 }  // namespace
 
 AttentionShape shape_of(const workload::Attention& n) {

@@ -8,6 +8,7 @@
 #include "models/arith/number.h"
 #include "models/engine/mac_engine/mac_plan.h"
 #include "platform/machine/error.h"
+#include "platform/run/golden/golden_gemm.h"
 #include "platform/run/operations.h"
 #include "platform/run/schedule.h"
 #include "platform/schedule/demand.h"
@@ -125,7 +126,7 @@ TensorBytes tensor_bytes(const workload::Workload& w) {
   const std::uint64_t bytes = hal::element_bytes(w.type());
   if (!w.is_attention()) {
     const Operands elements = operands_of(w);
-    return {elements.q * bytes, elements.k * bytes, elements.v * bytes, 0};
+    return {elements.q * bytes, elements.k * bytes, elements.v * sizeof(arith::Half), 0};
   }
   const workload::Attention& n = w.attention();
   const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * n.folded().heads;  // rows
@@ -284,6 +285,28 @@ void place_operands(schedule::Job& made, Dram& dram, const workload::Workload& o
 
 void add_operation(schedule::Job& made, Dram& dram, const workload::Gemm& g, const Schedule& /*schedule*/) {
   place_operands(made, dram, g);
+  const workload::Fusion& f = g.fusion;
+  if (!f.any()) return;
+  const FusedOperands elements = fused_operands_of(g);
+  std::uint64_t next = made.block.layer.v;
+  const auto place = [&next](std::uint64_t count) {
+    const std::uint64_t here = count > 0 ? next : 0;
+    next += count * sizeof(arith::Half);
+    return here;
+  };
+  hal::FusedProduct what{};
+  what.gamma = place(elements.gamma);
+  what.beta = place(elements.beta);
+  what.bias = place(elements.bias);
+  what.angles = place(elements.angles);
+  what.residual = place(elements.residual);
+  std::memcpy(&what.epsilon, &workload::kNormEpsilon, sizeof what.epsilon);
+  what.head = f.head;
+  what.rotated = f.rotated;
+  what.is_activated = f.activation ? 1 : 0;
+  what.is_gated = f.is_gated ? 1 : 0;
+  what.function = f.activation.value_or(hal::Activation::kRelu);
+  add_table(made, hal::kFusedAddress, what, hal::kFused);
 }
 
 void add_operation(schedule::Job& made, Dram& dram, const workload::RowOperation& r, const Schedule& /*schedule*/) {

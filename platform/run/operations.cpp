@@ -6,9 +6,10 @@
 #include <numeric>
 
 #include "models/arith/layer.h"
-#include "models/arith/number.h"
 #include "models/arith/softmax.h"
-#include "platform/run/golden/golden_kernels.h"
+#include "platform/run/golden/golden_gemm.h"
+#include "platform/run/golden/golden_rows.h"
+#include "platform/run/golden/golden_values.h"
 #include "platform/run/golden/tensors.h"
 #include "platform/workload/workload.h"
 
@@ -16,59 +17,12 @@ namespace attnvp::job {
 
 namespace {
 
-constexpr std::size_t kRowsAtATime = 64;
-
-std::vector<double> wide(const arith::Half* data, std::size_t n) {
-  std::vector<double> all(n);
-  for (std::size_t i = 0; i < n; ++i) all[i] = arith::float_from_half(data[i]);
-  return all;
-}
-
-GoldenResult check_product(const workload::Gemm& n, const Tensors& t, const std::vector<arith::Half>& c,
-                           double factor) {
-  const bool bf16 = n.out() == hal::ElementType::kBf16;  // rounded to BF16, then to the host's FP16
-  const arith::Rounding loss = arith::rounding_of(n.out());
-  const double relative = loss.relative + (bf16 ? kH : 0), least = loss.least + (bf16 ? kHalfTiny : 0);
-  const std::size_t rows = n.rows, columns = n.columns, depth = n.depth;
-  Panels<double> k(depth, columns);
-  std::vector<double> k_norm(columns);
-  for (std::size_t j = 0; j < columns; ++j) {
-    double square = 0;
-    for (std::size_t d = 0; d < depth; ++d) {
-      const double x = arith::float_from_half(t.k[j * depth + d]);
-      k.at(d, j) = x;
-      square += x * x;
-    }
-    k_norm[j] = std::sqrt(square);
-  }
-  Comparison all;
-  std::vector<double> sums(kRowsAtATime * k.columns());
-  for (std::size_t first = 0; first < rows; first += kRowsAtATime) {
-    const std::size_t here = std::min(kRowsAtATime, rows - first);
-    const std::vector<double> q = wide(t.q.data() + first * depth, here * depth);
-    multiply(q.data(), here, depth, k, sums.data());
-    for (std::size_t i = 0; i < here; ++i) {
-      double square = 0;
-      for (std::size_t d = 0; d < depth; ++d) square += q[i * depth + d] * q[i * depth + d];
-      all.begin_row(0, 0, first + i);
-      const double unit = 1.01 * static_cast<double>(depth) * kU * std::sqrt(square);
-      for (std::size_t j = 0; j < columns; ++j) {
-        const double expected = factor * sums[i * k.columns() + j];
-        const double added = factor * unit * k_norm[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0);
-        const double tolerance = added + relative * (std::abs(expected) + added) + least;
-        all.compare(j, expected, tolerance, c[(first + i) * columns + j]);
-      }
-    }
-  }
-  return all.result();
-}
-
 GoldenResult check_softmax(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& p) {
   const std::size_t columns = n.columns;
   Comparison all;
   for (std::size_t i = 0; i < n.rows; ++i) {
     all.begin_row(0, 0, i);
-    std::vector<double> row = wide(t.q.data() + i * columns, columns);
+    std::vector<double> row = widened(t.q.data() + i * columns, columns);
     const double most = *std::max_element(row.begin(), row.end());
     double sum = 0;
     for (double& x : row) sum += x = std::exp(x - most);
@@ -80,15 +34,10 @@ GoldenResult check_softmax(const workload::RowOperation& n, const Tensors& t, co
   return all.result();
 }
 
-constexpr double kUnit = 1.01 * kU;  // 1.01 covers products of roundings
-
-// FP32 error `added`, and the rounding of the result.
-double rounded(double expected, double added) { return added + kH * (std::abs(expected) + added) + kHalfTiny; }
-
 GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
   const std::size_t columns = n.columns;
   const bool centred = n.norm == workload::Norm::kLayerNorm;
-  const std::vector<double> gamma = wide(t.k.data(), columns), beta = wide(t.v.data(), centred ? columns : 0);
+  const std::vector<double> gamma = widened(t.k.data(), columns), beta = widened(t.v.data(), centred ? columns : 0);
   const auto count = static_cast<double>(columns);
   const std::size_t all_rows = n.elements();
   Comparison all;
@@ -96,7 +45,7 @@ GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const
     all.begin_row(0, 0, i);
     const std::size_t at = i * columns;
     // The norm is of the stored sums.
-    const std::vector<double> x = wide(n.has_residual ? y.data() + all_rows + at : t.q.data() + at, columns);
+    const std::vector<double> x = widened(n.has_residual ? y.data() + all_rows + at : t.q.data() + at, columns);
     const double mean = centred ? std::accumulate(x.begin(), x.end(), 0.0) / count : 0;
     double squares = 0;
     for (const double value : x) squares += (value - mean) * (value - mean);
@@ -104,14 +53,14 @@ GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const
     for (std::size_t j = 0; j < columns; ++j) {
       const double d = x[j] - mean, expected = d * scale * gamma[j] + (centred ? beta[j] : 0);
       const double added =
-          kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
+          kOneRounding * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
       all.compare(j, expected, rounded(expected, added), y[at + j]);
     }
   }
   for (std::size_t at = 0; n.has_residual && at < all_rows; ++at) {
     if (at % columns == 0) all.begin_row(0, 0, at / columns);
     const double expected = double{arith::float_from_half(t.q[at])} + arith::float_from_half(t.q[all_rows + at]);
-    all.compare(at % columns, expected, rounded(expected, kUnit * std::abs(expected)), y[all_rows + at]);
+    all.compare(at % columns, expected, rounded(expected, kOneRounding * std::abs(expected)), y[all_rows + at]);
   }
   return all.result();
 }
@@ -134,25 +83,10 @@ GoldenResult check_elementwise(const workload::RowOperation& n, const Tensors& t
     if (at % n.columns == 0) all.begin_row(0, 0, at / n.columns);
     const double z = t.k.empty() ? 0 : double{arith::float_from_half(t.k[at])};
     const double expected = exact(n.opcode, double{arith::float_from_half(t.q[at])}, z);
-    const double tolerance = n.opcode == hal::Opcode::kCopy ? 0 : rounded(expected, kUnit * std::abs(expected));
+    const double tolerance = n.opcode == hal::Opcode::kCopy ? 0 : rounded(expected, kOneRounding * std::abs(expected));
     all.compare(at % n.columns, expected, tolerance, y[at]);
   }
   return all.result();
-}
-
-double exact(hal::Activation f, double x) {
-  constexpr double kPi = 3.14159265358979323846;
-  switch (f) {
-    case hal::Activation::kRelu:
-      return std::max(x, 0.0);
-    case hal::Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case hal::Activation::kGelu:
-      return x / 2 * std::erfc(-x / std::sqrt(2.0));
-    case hal::Activation::kGeluTanh:
-      return x / (1 + std::exp(-2 * std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x)));
-  }
-  return x;
 }
 
 GoldenResult check_activation(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
@@ -163,9 +97,9 @@ GoldenResult check_activation(const workload::RowOperation& n, const Tensors& t,
     for (std::size_t j = 0; j < columns; ++j) {
       const double x = arith::float_from_half(t.q[i * width + j]);
       const double factor = n.is_gated ? arith::float_from_half(t.q[i * width + columns + j]) : 1;
-      const double expected = exact(n.function, x) * factor;
+      const double expected = activation_of(n.function, x) * factor;
       const double added =
-          2 * kUnit * std::abs(expected) + 2 * arith::kActivationError * std::abs(x * factor);  // with golden's
+          2 * kOneRounding * std::abs(expected) + 2 * arith::kActivationError * std::abs(x * factor);  // with golden's
       all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
     }
   }
@@ -177,22 +111,32 @@ GoldenResult check_rotation(const workload::RowOperation& n, const Tensors& t, c
   Comparison all;
   for (std::size_t i = 0; i < n.rows; ++i) {
     all.begin_row(0, 0, i);
-    const std::vector<double> row = wide(t.q.data() + i * columns, columns), angles = wide(t.k.data() + i * head, head);
+    const std::vector<double> row = widened(t.q.data() + i * columns, columns),
+                              angles = widened(t.k.data() + i * head, head);
     for (std::size_t j = 0; j < columns; ++j) {
       const bool second = j % head >= half;
       const double c = angles[j % half], s = angles[half + j % half];
       const double a = row[j] * c, b = row[second ? j - half : j + half] * s, expected = second ? b + a : a - b;
-      all.compare(j, expected, rounded(expected, 2 * kUnit * (std::abs(a) + std::abs(b))), out[i * columns + j]);
+      all.compare(j, expected, rounded(expected, 2 * kOneRounding * (std::abs(a) + std::abs(b))), out[i * columns + j]);
     }
   }
   return all.result();
+}
+
+// Further operands of a fused product. Gamma gives normalised rows the spread of others.
+std::vector<arith::Half> random_further(const workload::Gemm& g, std::uint64_t seed) {
+  const FusedOperands elements = fused_operands_of(g);
+  std::vector<arith::Half> all = random_tensor(3 * seed, elements.all(), 1);
+  const double spread = kScoreSpread / std::sqrt(static_cast<double>(g.depth));
+  for (std::size_t i = 0; i < elements.gamma + elements.beta; ++i) all[i] = random_half(3 * seed, i, spread);
+  return all;
 }
 
 }  // namespace
 
 Operands operands_of(const workload::Workload& w) {
   if (const workload::Gemm* g = w.gemm()) {
-    return {std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth, 0};
+    return {std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth, fused_operands_of(*g).all()};
   }
   const workload::RowOperation& r = *w.rows();
   const std::uint64_t all = r.elements();
@@ -229,7 +173,8 @@ Tensors random_operands(const workload::Workload& w, std::uint64_t seed) {
     spread *= std::sqrt(static_cast<double>(e.seq_kv));
   }
   AttentionTensors t = random_attention(shape, seed, spread);
-  return {std::move(t.q), std::move(t.k), {}};
+  if (w.gemm() == nullptr) return {std::move(t.q), std::move(t.k), {}};
+  return {std::move(t.q), std::move(t.k), random_further(*w.gemm(), seed)};
 }
 
 std::uint64_t operand_address(const workload::Workload& w, const hal::Layer& layer) {

@@ -13,9 +13,8 @@
 
 namespace attnvp::job {
 
-// Elements of the operands in place of Q, K and V. A product: A and B; a norm: rows (and those of the residual behind
-// them), gamma and beta; a sum: two
-// tensors; a rotary embedding: rows, and their cosines and sines.
+// Elements of the operands in place of Q, K and V. A product: A, B and its further operands; a norm: rows (and those of
+// the residual behind them), gamma and beta; a sum: two tensors; a rotary embedding: rows, and their cosines and sines.
 struct Operands {
   std::uint64_t q, k, v;
 };
@@ -34,6 +33,9 @@ std::uint64_t result_address(const workload::Workload& operation, const hal::Lay
 // Compares each element with double precision, within these bounds (u = 2^-24, h = 2^-11):
 // - a product: |C - C_ref| <= a + h (|C_ref| + a) + 2^-25, a = 1.01 K u |q_i| |k_j| for K products added in FP32 in any
 //   order
+//   With operations fused: each is computed in double from the one before; the error of what it takes, e, adds
+//   norm |e_i| |k_j| by rows (2-norms) to a product, 1.13 e to f(x), 1.13 e (|z| + e_z) + |f(x)| e_z to f(x) z,
+//   e_x |c| + e_y |s| to a rotary embedding and e to a sum, besides the bounds below. |f'| <= 1.13 for all f
 // - a softmax: the unit's relative error and one rounding to FP16 (models/arith/softmax.h)
 // - the others: their FP32 roundings (models/arith/layer.h) and one to FP16, h |y| + 2^-25; with u' = 1.01 u:
 //   norm      |gamma| r u' (|m| + 5 |x - m|) + u' |y|, with m, r: mean, 1 / root; roundings of m, r and the products

@@ -92,36 +92,11 @@ std::vector<std::uint32_t>& scale_table(schedule::Job& job) {
 
 GoldenResult check(const workload::Attention& n, const Tensors& t, const Quantised& kept, const OnePass& softmax,
                    const arith::Half* output) {
-  AttentionShape shape = shape_of(n);
-  const std::vector<HeadFactors>& factors = kept.factors;
-  shape.factors = factors;
-  std::vector<AttentionShape::RowScales> scales;
-  for (const Quantised::LayerScales& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
-  shape.scales = scales;
-  if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
   GoldenResult all;
-  std::uint64_t queries = 0, keys = 0, values = 0, outputs = 0;  // elements before this batch
-  shape.batch = 1;
-  const workload::Attention folded = n.folded();
-  for (std::uint32_t b = 0; b < n.batch; ++b) {
-    shape.keys = n.context(b);
-    shape.queries = folded.queries_of(b);
-    shape.mask = folded.mask_of(b);
-    if (!scales.empty()) {
-      const auto first = scales.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
-      shape.scales.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
-    }
-    if (!factors.empty()) {
-      const auto first = factors.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
-      shape.factors.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
-    }
-    const GoldenResult one =
-        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + values, output + outputs, softmax);
-    queries += shape.query_elements();
-    keys += shape.key_elements();
-    values += shape.value_elements();
-    outputs += shape.output_elements();
-    all.add(one, b);
+  for (const AttentionPart& part : parts_of(n, kept)) {
+    all.add(check_attention(part.shape, t.q.data() + part.query, t.k.data() + part.key, t.v.data() + part.value,
+                            output + part.output, softmax),
+            part.first_batch);
   }
   return all;
 }

@@ -68,6 +68,14 @@ std::uint64_t addends_of(const Job& job) {
   return addends.address;
 }
 
+hal::FusedProduct fused_of(const Job& job) {
+  hal::FusedProduct what{};
+  if ((job.block.flags & hal::kFused) != 0) {
+    std::memcpy(&what, job.table_at(hal::kFusedAddress)->words.data(), sizeof what);
+  }
+  return what;
+}
+
 std::string name_of(const Queue& queue) {
   if (queue.unit == Unit::kDma) return fmt::format("dma{}", queue.index);
   return fmt::format("core{}.{}", queue.index, queue.unit == Unit::kMac ? "mac" : "vec");
@@ -91,6 +99,7 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
   if (address >= hal::kL2Base) return fmt::format("L2+{:#x}", address - hal::kL2Base);
   const hal::Layer& l = job.block.layer;
   const hal::Append append = append_of(job);
+  const hal::FusedProduct fused = fused_of(job);
   const std::pair<const char*, std::uint64_t> tensors[] = {{"Q", l.q},
                                                            {"new K", append.k},
                                                            {"new V", append.v},
@@ -100,6 +109,11 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
                                                            {"C", l.c},
                                                            {"P", l.p},
                                                            {"bias", addends_of(job)},
+                                                           {"gamma", fused.gamma},
+                                                           {"beta", fused.beta},
+                                                           {"bias", fused.bias},
+                                                           {"angles", fused.angles},
+                                                           {"residual", fused.residual},
                                                            {"scratch", job.scratch.address}};
   const std::pair<const char*, std::uint64_t>* best = nullptr;
   for (const auto& t : tensors) {

@@ -23,6 +23,9 @@ hal::Append append_of(const Job& job);
 // Address from which firmware reads the bias (hal::Addends); 0: none.
 std::uint64_t addends_of(const Job& job);
 
+// Row operations that a matrix product includes; zeros: none.
+hal::FusedProduct fused_of(const Job& job);
+
 std::string name_of(const Queue& queue);                     // "core0.mac", "dma1"
 std::string operation_text(const hal::Descriptor& command);  // "matmul_abt 64x512x64"
 // A tensor of the layer with an offset in bytes, L1 ("c2.L1" for another cluster's), or "scratch" behind the tensors.

@@ -11,6 +11,7 @@
 #include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/vec_engine/row_ops.h"
 #include "models/memory/config.h"
+#include "platform/schedule/addresses.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/programs.h"
 
@@ -49,13 +50,41 @@ double least_lane_cycles(const Job& job, const CoreConfig& m, std::uint32_t valu
   return std::min<double>(m.vec.softmax_lane_cycles, online + quotients);
 }
 
+// Lane operations on every element: bias, norm and such.
+double lane_cycles(const MachineConfig& m, double elements, const LaneOperations& of_element) {
+  return vec_cycles(m, elements,
+                    [&](const CoreConfig& c) { return static_cast<double>(of_element.lane_cycles(c.vec)); });
+}
+
+// Row operations of a product, without those of whole rows. The norm counts once, though every cluster that multiplies
+// a row normalises it.
+LayerDemand fused_demand(const Job& job, const MachineConfig& m) {
+  const hal::FusedProduct f = fused_of(job);
+  const hal::Layer& l = job.block.layer;
+  const double rows = l.seq_q, columns = l.seq_kv, width = f.is_gated != 0 ? columns / 2 : columns;
+  double in = 0, lanes = 0;
+  const auto add = [&](bool is, double operand, double elements, const LaneOperations& of_element) {
+    if (!is) return;
+    in += operand * hal::element_bytes(hal::ElementType::kFp16);
+    lanes += lane_cycles(m, elements, of_element);
+  };
+  add(f.gamma != 0, l.emb * (f.beta != 0 ? 2.0 : 1.0), rows * l.emb, operations_of_norm(f.beta != 0));
+  add(f.bias != 0, columns, rows * columns, kAddition);
+  add(f.rotated > 0, rows * f.head, rows * f.rotated, kRotation);
+  add(f.is_activated != 0, 0, rows * width, operations_of_activation(f.function, f.is_gated != 0));
+  add(f.residual != 0, rows * width, rows * width, kAddition);
+  return {bus_cycles(m, in, 0), 0, lanes, 0};
+}
+
 LayerDemand product_demand(const Job& job, const MachineConfig& m) {
   const hal::Layer& l = job.block.layer;
   const double products = 1.0 * l.batch * l.heads, rows = l.seq_q, columns = l.seq_kv, depth = l.emb;
   const double in = products * (rows + columns) * depth * hal::element_bytes(job.types.operand);
-  const double out = products * rows * columns * hal::element_bytes(job.types.out);
+  const double width = fused_of(job).is_gated != 0 ? columns / 2 : columns;
+  const double out = products * rows * width * hal::element_bytes(job.types.out);
   const double macs = products * rows * columns * depth;
-  return {bus_cycles(m, in, out), macs / macs_per_cycle(m, job.types.operand), 0, macs};
+  const LayerDemand fused = fused_demand(job, m);
+  return {bus_cycles(m, in, out) + fused.bus, macs / macs_per_cycle(m, job.types.operand), fused.lanes, macs};
 }
 
 // Rows that are read, processed and written; other operands are left out.

@@ -40,6 +40,7 @@ const std::map<std::string, std::pair<const char*, const char*>> kStyles = {
     {"divide", {"MediumPurple4", "divide"}},
     {"norm", {"DarkOrchid4", "norm"}},
     {"add", {"MediumPurple4", "add"}},
+    {"bias", {"MediumPurple4", "bias"}},
     {"activate", {"DarkOrchid4", "activate"}},
     {"rotate", {"MediumPurple4", "rotate"}},
     {"transfer", {"SteelBlue4", "transfer"}},

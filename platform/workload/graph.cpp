@@ -34,8 +34,7 @@ struct OperandElements {
 
 OperandElements elements_of(const Workload& w) {
   if (const Gemm* g = w.gemm()) {
-    return {{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth},
-            std::uint64_t{g->rows} * g->columns};
+    return {{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth}, w.result_elements()};
   }
   if (const RowOperation* r = w.rows()) {
     const bool has_two = r->is_gated || r->is_elementwise();
@@ -65,6 +64,7 @@ class OperationGraphReader {
     if (operations.size() == 0)
       fail(document_.origin(operations), "the graph has no operation to run; allowed is one or more");
     read_views(root["views"]);
+    make_views();
     read_outputs(operations);
     for (const YAML::Node& node : operations) graph.operations.push_back(operation(node));
     read_unsupported(root["unsupported"], graph);
@@ -80,12 +80,13 @@ class OperationGraphReader {
     return document_.scalar(need(node, what, key), fmt::format("key '{}'", key));
   }
 
-  std::uint64_t elements_of_shape(const YAML::Node& shape) const {
+  std::vector<std::uint64_t> shape_of(const YAML::Node& shape) const {
     document_.require_list(shape, "key 'shape'");
     if (shape.size() > kMostRank) {
       fail(document_.origin(shape),
            fmt::format("a shape of {} extents; allowed are up to {}", shape.size(), kMostRank));
     }
+    std::vector<std::uint64_t> extents;
     double elements = 1;
     for (const YAML::Node& extent : shape) {
       const double value = number(extent, "an extent");
@@ -94,12 +95,13 @@ class OperationGraphReader {
                                                    in_quotes(document_.scalar(extent, "an extent"))));
       }
       elements *= value;
+      extents.push_back(static_cast<std::uint64_t>(value));
     }
     if (elements > kMostElements) {
       fail(document_.origin(shape),
            fmt::format("a tensor of {:g} elements; allowed are {:g}", elements, kMostElements));
     }
-    return static_cast<std::uint64_t>(elements);
+    return extents;
   }
 
   double number(const YAML::Node& node, const std::string& what) const {
@@ -126,18 +128,17 @@ class OperationGraphReader {
       const std::string name = document_.scalar(entry.first, "a tensor's name");
       document_.require_keys(entry.second, fmt::format("tensor {}", in_quotes(name)), {"shape", "type"});
       if (entry.second["type"]) check_type(entry.second["type"]);
-      const std::uint64_t elements =
-          elements_of_shape(need(entry.second, fmt::format("tensor {}", in_quotes(name)), "shape"));
-      if (!elements_.emplace(name, elements).second) {
+      const YAML::Node shape = need(entry.second, fmt::format("tensor {}", in_quotes(name)), "shape");
+      if (!tensors_.emplace(name, ShapedTensor{name, shape_of(shape)}).second) {
         fail(document_.origin(entry.first), fmt::format("tensor {} is given twice", in_quotes(name)));
       }
     }
   }
 
   void check_known(const std::string& tensor, const Origin& origin) const {
-    if (elements_.count(tensor) != 0) return;
+    if (tensors_.count(tensor) != 0) return;
     std::vector<std::string> known;
-    for (const auto& [name, elements] : elements_) known.push_back(name);
+    for (const auto& [name, shape] : tensors_) known.push_back(name);
     fail(origin, fmt::format("tensor {} is unknown{}", in_quotes(tensor), hint(tensor, known)));
   }
 
@@ -162,8 +163,30 @@ class OperationGraphReader {
       check_known(input, document_.origin(node["input"]));
       for (const auto& [name, origin] : names(need(node, "a view", "outputs"), "outputs")) {
         sources_[name].push_back(input);
+        view_order_.push_back(name);
       }
     }
+  }
+
+  // Views that are no concatenations take consecutive columns of their input, in the order of the file.
+  void make_views() {
+    std::map<std::string, std::uint64_t> columns;  // of an input that are taken
+    for (const std::string& name : view_order_) {
+      if (views_.count(name) != 0) continue;
+      std::vector<ShapedTensor> inputs;
+      for (const std::string& input : sources_[name]) inputs.push_back(tensors_.at(input));
+      views_.emplace(name, view_by_shape(tensors_.at(name), inputs, columns[inputs.front().name]));
+    }
+  }
+
+  // Views that make a tensor, in an order in which they can be made.
+  void add_views(const std::string& tensor, std::vector<TensorView>& all) const {
+    const auto found = views_.find(tensor);
+    if (found == views_.end()) return;
+    for (const std::string& source : sources_.at(tensor)) add_views(source, all);
+    const bool is_new =
+        std::none_of(all.begin(), all.end(), [&](const TensorView& other) { return other.output == tensor; });
+    if (is_new) all.push_back(found->second);
   }
 
   // The operation that writes each tensor, before any is read.
@@ -224,6 +247,8 @@ class OperationGraphReader {
         fail(origin, fmt::format("{} reads tensor {} before it is written", what, in_quotes(tensor)));
       }
       if (i < expected.inputs.size()) check_elements(what, tensor, origin, expected.inputs[i] * result.count);
+      result.inputs.push_back(tensor);
+      add_views(tensor, result.views);
     }
     const Gemm* const product = result.workload.gemm();
     if (product != nullptr && inputs.size() > 1 && is_input(inputs[1].first)) {
@@ -235,13 +260,14 @@ class OperationGraphReader {
       const auto& [tensor, origin] = outputs[i];
       if (i == 0) check_elements(what, tensor, origin, expected.output * result.count);
       written_.insert(tensor);
+      result.outputs.push_back(tensor);
     }
     return result;
   }
 
   void check_elements(const std::string& what, const std::string& tensor, const Origin& origin,
                       std::uint64_t expected) const {
-    const std::uint64_t found = elements_.at(tensor);
+    const std::uint64_t found = tensors_.at(tensor).elements();
     if (found == expected) return;
     fail(origin, fmt::format("{}: tensor {} has {} elements; the operation's has {}", what, in_quotes(tensor), found,
                              expected));
@@ -263,8 +289,10 @@ class OperationGraphReader {
   }
 
   const Document& document_;
-  std::map<std::string, std::uint64_t> elements_;            // of tensors, by name
+  std::map<std::string, ShapedTensor> tensors_;
   std::map<std::string, std::vector<std::string>> sources_;  // inputs of the views that write a tensor
+  std::vector<std::string> view_order_;
+  std::map<std::string, TensorView> views_;
   std::set<std::string> of_operations_, written_, operation_names_, visited_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/workload/layer/views.h"
 #include "platform/workload/workload.h"
 
 namespace attnvp::workload {
@@ -17,6 +18,11 @@ struct LayerOperation {
   std::uint64_t parameters = 0;  // of all times together, also of experts without tokens
   std::uint64_t active = 0;      // parameters that one token multiplies
   std::uint32_t waiting = 0;     // tensors of tokens x hidden that wait for a later operation
+  // Names of tensors, in the order of the job's operands: A, B; Q, K, V; X and gamma, beta or angles; both summands. A
+  // tensor that neither an operation nor a view writes is an input or a weight. With `count`, tensors have the elements
+  // of all times.
+  std::vector<std::string> inputs, outputs;
+  std::vector<TensorView> views{};  // made before it, in this order
 };
 
 // Layers with equal operations.
@@ -28,8 +34,8 @@ struct LayerGroup {
 
 std::uint64_t tokens_of(const Workload& workload);  // new tokens of all batches or requests
 
-// Operations of one layer of the selected block, for all tokens of the batch. Throws ConfigError if the model's width
-// is unknown.
+// Operations of one layer of the selected block, for all tokens of the batch; fused with Fuse::kOn. Throws ConfigError
+// if the model's width is unknown.
 std::vector<LayerOperation> operations_of(const Workload& workload);
 
 // scope=layer: the selected block alone, one layer. scope=model: all layers. Throws as operations_of does.

@@ -22,6 +22,9 @@ enum class Logits : std::uint8_t { kAuto, kAll, kLast, kNone };
 // Form of latent attention. kAuto: absorbed in decode, plain otherwise.
 enum class LatentForm : std::uint8_t { kAuto, kAbsorbed, kPlain };
 
+// Fusion of row operations with products: none, wherever a product can include them, or where that is faster.
+enum class Fuse : std::uint8_t { kOff, kOn, kAuto };
+
 // Layers of one kind: features of the model that they have.
 struct Block {
   std::string name = "layer";
@@ -60,6 +63,7 @@ struct Model {
   bool qk_norm = false;                                 // norms of the heads of Q and K
   bool linear = false;                                  // matrix products and attention only
   Order order = Order::kSequential;
+  Fuse fuse = Fuse::kOff;
   Latent latent;
   Experts experts;
 

@@ -87,6 +87,11 @@ std::vector<Key<K>> model_keys() {
       switch_key("linear",
                  "of a layer its products and attention alone, without norms, activations, sums and rotary embedding",
                  &Model::linear),
+      make_key<K>(
+          choice("fuse", {"off", "on", "auto"},
+                 "on: products of a layer include the norm before them, and the activation, rotary embedding or "
+                 "sum behind them; auto: where that takes no more cycles"),
+          &K::model, &Model::fuse),
       model_key("kv_rank", kWidest, "latent attention: elements of a token's row of which K and V are projections",
                 "none", &Model::latent, &Latent::kv_rank),
       model_key("q_rank", kWidest, "latent attention: elements between the two projections of Q", "one projection",

@@ -43,18 +43,6 @@ std::vector<std::uint32_t> extents(const std::string& text, const std::string& n
   return all;
 }
 
-// Parses "type=int8" behind a comma.
-hal::ElementType type_in(const std::string& text, std::size_t comma, const std::string& words) {
-  std::vector<std::string> names;
-  for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
-    if (!info.is_tensor) continue;
-    names.push_back(std::string("type=") + info.name);
-    if (words.substr(comma + 1) == names.back()) return info.type;
-  }
-  fail(option_origin("--net", text),
-       fmt::format("found {} behind a step; allowed: {}", in_quotes(words.substr(comma + 1)), fmt::join(names, ", ")));
-}
-
 // Parses "residual=1".
 bool flag_in(const std::string& text, const std::string& key, const std::string& words) {
   for (const char* value : {"0", "1"}) {
@@ -67,6 +55,74 @@ bool flag_in(const std::string& text, const std::string& key, const std::string&
 // Names of activations: not gated, gated.
 constexpr const char* kActivations[][2] = {
     {"relu", "reglu"}, {"silu", "swiglu"}, {"gelu", "geglu"}, {"gelu_tanh", "geglu_tanh"}};
+constexpr const char* kNorms[] = {"layernorm", "rmsnorm"};  // as Norm
+
+// Settings of a product behind its extents.
+class ProductSettings {
+ public:
+  ProductSettings(const std::string& text, Gemm& product) : text_(text), g_(product) {}
+
+  void read(const std::string& words) {
+    std::vector<std::string> seen;
+    for (std::size_t start = 0; start <= words.size();) {
+      const std::size_t end = std::min(words.find(',', start), words.size());
+      const std::string word = words.substr(start, end - start), key = word.substr(0, word.find('='));
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) refuse(word, "each setting once");
+      seen.push_back(key);
+      set(word, key, word.size() > key.size() ? word.substr(key.size() + 1) : "");
+      start = end + 1;
+    }
+    if (const std::string wrong = refusal_of(g_); !wrong.empty()) fail(option_origin("--net", text_), wrong);
+  }
+
+ private:
+  void set(const std::string& word, const std::string& key, const std::string& value) {
+    Fusion& f = g_.fusion;
+    if (key == "type") {
+      g_.type = type(word, value);
+    } else if (key == "norm") {
+      f.norm = static_cast<Norm>(index(word, key, value, {kNorms[0], kNorms[1]}));
+    } else if (key == "activation") {
+      std::vector<std::string> names;
+      for (const auto& of : kActivations) names.emplace_back(of[0]);
+      f.activation = static_cast<hal::Activation>(index(word, key, value, names));
+    } else if (key == "bias") {
+      f.has_bias = index(word, key, value, {"0", "1"}) == 1;
+    } else if (key == "gated") {
+      f.is_gated = index(word, key, value, {"0", "1"}) == 1;
+    } else if (key == "residual") {
+      f.has_residual = index(word, key, value, {"0", "1"}) == 1;
+    } else if (key == "rope") {
+      const auto e = extents(text_, value, {{"elements of a head", kDeepest}, {"rotated columns", kLongestSequence}});
+      f.head = e[0];
+      f.rotated = e[1];
+    } else {
+      refuse(word, "type, norm, bias, rope, activation, gated, residual");
+    }
+  }
+  std::size_t index(const std::string& word, const std::string& key, const std::string& value,
+                    const std::vector<std::string>& names) const {
+    const auto at = std::find(names.begin(), names.end(), value);
+    if (at == names.end()) refuse(word, fmt::format("{}={}", key, fmt::join(names, "|")));
+    return static_cast<std::size_t>(at - names.begin());
+  }
+  hal::ElementType type(const std::string& word, const std::string& value) const {
+    std::vector<std::string> names;
+    for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+      if (!info.is_tensor) continue;
+      names.emplace_back(info.name);
+      if (value == info.name) return info.type;
+    }
+    refuse(word, fmt::format("type={}", fmt::join(names, "|")));
+  }
+  [[noreturn]] void refuse(const std::string& word, const std::string& allowed) const {
+    fail(option_origin("--net", text_),
+         fmt::format("found {} behind a product; allowed: {}", in_quotes(word), allowed));
+  }
+
+  const std::string& text_;
+  Gemm& g_;
+};
 
 // Operations written as WORD:ROWSxCOLUMNS.
 std::vector<RowOperation> row_operations() {
@@ -101,7 +157,7 @@ RowOperation sized(RowOperation r, std::uint32_t rows, std::uint32_t columns) {
 std::string RowOperation::word() const {
   switch (opcode) {
     case hal::Opcode::kNorm:
-      return norm == Norm::kLayerNorm ? "layernorm" : "rmsnorm";
+      return kNorms[static_cast<std::size_t>(norm)];
     case hal::Opcode::kActivate:
       return kActivations[static_cast<std::size_t>(function)][is_gated ? 1 : 0];
     case hal::Opcode::kRotate:
@@ -111,10 +167,42 @@ std::string RowOperation::word() const {
   }
 }
 
-Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::ElementType type) {
-  Gemm g{fmt::format("gemm:{}x{}x{}", rows, columns, depth), rows, columns, depth, type};
+std::string Fusion::text() const {
+  std::string text;
+  if (norm != Norm::kNone) text += fmt::format(",norm={}", kNorms[static_cast<std::size_t>(norm)]);
+  if (has_bias) text += ",bias=1";
+  if (rotated > 0) text += fmt::format(",rope={}x{}", head, rotated);
+  if (activation) text += fmt::format(",activation={}", kActivations[static_cast<std::size_t>(*activation)][0]);
+  if (is_gated) text += ",gated=1";
+  if (has_residual) text += ",residual=1";
+  return text;
+}
+
+Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::ElementType type, const Fusion& fusion) {
+  Gemm g{fmt::format("gemm:{}x{}x{}", rows, columns, depth), rows, columns, depth, type, fusion};
   if (type != hal::ElementType::kFp16) g.name += ",type=" + attnvp::name_of(type);
+  g.name += fusion.text();
   return g;
+}
+
+std::string refusal_of(const Gemm& g) {
+  const Fusion& f = g.fusion;
+  if (f.norm != Norm::kNone && g.type != hal::ElementType::kFp16) {
+    return fmt::format("a norm of rows of {} before a product; allowed is fp16", attnvp::name_of(g.type));
+  }
+  if (f.has_epilogue() && g.out() != hal::ElementType::kFp16) {
+    return fmt::format("operations on a product of {}; allowed are types whose result is fp16",
+                       attnvp::name_of(g.type));
+  }
+  if (f.is_gated && (!f.activation || g.columns % 2 != 0)) {
+    return fmt::format("a gated product of {} columns; allowed is an even number, with an activation", g.columns);
+  }
+  if (f.rotated == 0) return "";
+  if (f.head % 2 != 0 || f.rotated % f.head != 0 || f.rotated > g.columns) {
+    return fmt::format("rotated heads of {} elements in {} columns; allowed are even heads, at most {} columns", f.head,
+                       f.rotated, g.columns);
+  }
+  return f.activation ? "a rotary embedding and an activation of one product; allowed is one of them" : "";
 }
 
 RowOperation softmax_rows(std::uint32_t rows, std::uint32_t columns) { return sized({}, rows, columns); }
@@ -162,7 +250,9 @@ std::optional<std::variant<Gemm, RowOperation>> parse_operation(const std::strin
   if (kind == "gemm") {
     const std::size_t comma = numbers.find(',');
     const auto e = extents(text, numbers.substr(0, comma), {rows, columns, {"depth", kDeepest}});
-    return gemm(e[0], e[1], e[2], comma == std::string::npos ? hal::ElementType::kFp16 : type_in(text, comma, numbers));
+    Gemm g = gemm(e[0], e[1], e[2]);
+    if (comma != std::string::npos) ProductSettings(text, g).read(numbers.substr(comma + 1));
+    return gemm(g.rows, g.columns, g.depth, g.type, g.fusion);
   }
   if (kind == "rope") {
     const auto e = extents(text, numbers, {rows, columns, {"elements of a head", kDeepest}});

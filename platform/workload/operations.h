@@ -1,5 +1,8 @@
 // Operations of a layer besides attention: a matrix product, or an operation on rows. Texts of `--net`:
 //   gemm:ROWSxCOLUMNSxDEPTH[,type=TYPE]   C = A B^T, A: rows x depth, B: columns x depth
+//   gemm:...,norm=rmsnorm,bias=1,rope=HEADxCOLUMNS,activation=silu,gated=1,residual=1   fused with row operations:
+//     a norm of A's rows; on C, in this order: a bias, a rotary embedding of the first COLUMNS, an activation, the sum
+//     with a residual tensor. Gated: the first half of the columns are gates, and the result has half of the columns
 //   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
 //   layernorm:...,residual=1, rmsnorm:...,residual=1   of the sum of two tensors, which is a second result
 //   add:...   and the other elementwise operations (firmware/hal/operations.h)
@@ -23,16 +26,33 @@ constexpr double kLongestSequence = 4194304;
 // Added under the root of a norm; models use 1e-5 or 1e-6.
 constexpr float kNormEpsilon = 1e-5F;
 
+enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
+
+// Row operations that a product includes, in their order.
+struct Fusion {
+  Norm norm = Norm::kNone;  // of A's rows, before the product
+  bool has_bias = false;
+  std::uint32_t head = 0, rotated = 0;  // rotary embedding: elements of a head; leading columns
+  std::optional<hal::Activation> activation;
+  bool is_gated = false;  // columns are gates, then as many factors
+  bool has_residual = false;
+  bool has_epilogue() const { return has_bias || rotated > 0 || activation.has_value() || has_residual; }
+  bool any() const { return norm != Norm::kNone || has_epilogue(); }
+  std::string text() const;  // ",norm=rmsnorm,bias=1"; empty: none
+};
+
 struct Gemm {
   std::string name;
   std::uint32_t rows = 0, columns = 0, depth = 0;
   hal::ElementType type = hal::ElementType::kFp16;  // of the operands
+  Fusion fusion{};
   hal::ElementType out() const { return hal::type_of_output(type); }
+  std::uint32_t result_columns() const { return fusion.is_gated ? columns / 2 : columns; }
 };
 Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
-          hal::ElementType type = hal::ElementType::kFp16);
-
-enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
+          hal::ElementType type = hal::ElementType::kFp16, const Fusion& fusion = {});
+// The rule that a product with this fusion violates, for a message; empty: none.
+std::string refusal_of(const Gemm& product);
 
 struct RowOperation {
   std::string name;

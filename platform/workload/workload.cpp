@@ -33,7 +33,7 @@ hal::ElementType Workload::out() const {
 bool Workload::has_softmax() const { return is_attention() ? attention().softmax : gemm() == nullptr; }
 
 std::uint64_t Workload::result_elements() const {
-  if (const Gemm* g = gemm()) return std::uint64_t{g->rows} * g->columns;
+  if (const Gemm* g = gemm()) return std::uint64_t{g->rows} * g->result_columns();
   return is_attention() ? attention().output_elements() : rows()->result_elements();
 }
 
@@ -54,8 +54,8 @@ std::string Workload::rules() const {
 std::string Workload::identity() const {
   if (is_attention()) return attention().identity();
   if (const Gemm* g = gemm()) {
-    return fmt::format("gemm {}x{}x{} {} {}", g->rows, g->columns, g->depth, attnvp::name_of(g->type),
-                       attnvp::name_of(g->out()));
+    return fmt::format("gemm {}x{}x{} {} {}{}", g->rows, g->columns, g->depth, attnvp::name_of(g->type),
+                       attnvp::name_of(g->out()), g->fusion.text());
   }
   const RowOperation& r = *rows();
   return fmt::format("{} {}x{}x{}{}", r.word(), r.rows, r.columns, r.head, r.has_residual ? " residual" : "");

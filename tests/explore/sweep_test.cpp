@@ -162,6 +162,17 @@ TEST(SweepPlan, KeysSayWhatResultsDependOn) {
   EXPECT_EQ(make_plan(sweep_of(folder, "dataflow: [flat, 'flat:prefetch=on']\n")).jobs.size(), 1U);
 }
 
+// Fusion by time has other results than the operations apart, which it begins with.
+TEST(Jobs, OfFusedLayersDiffer) {
+  const TemporaryFolder folder;
+  const std::string shape = "H=2,N=48,E=16,hidden=32,ffn=64,scope=layer";
+  const SweepPlan plan =
+      make_plan(sweep_of(folder, "network: ['" + shape + "', '" + shape + ",fuse=on', '" + shape + ",fuse=auto']\n"));
+  std::set<std::string> keys;
+  for (const SweepJob& job : plan.jobs) keys.insert(job.key);
+  EXPECT_EQ(keys.size(), 3U);
+}
+
 TEST(Rows, OfLayersAndModelsAreTheSumsOfTheirOperations) {
   const TemporaryFolder folder;
   const std::string shape = "H=2,N=48,E=16,causal=1,hidden=32,ffn=64,layers=3,vocabulary=50";

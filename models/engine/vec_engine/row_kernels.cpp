@@ -119,7 +119,7 @@ void rescale(RowData& r) {
 void plan_norm(RowOp& op, const Descriptor& d) {
   const bool centred = d.tail.norm.centred != 0;
   op.reduces = true;
-  op.per_element = centred ? LaneOperations{0, 4, 3, 0, 0} : LaneOperations{0, 1, 3, 0, 0};
+  op.per_element = operations_of_norm(centred);
   op.per_row = centred ? LaneOperations{0, 2, 3, 0, 2} : LaneOperations{0, 1, 1, 0, 2};
   check_length(op, d, "norm of ");
 }
@@ -130,20 +130,18 @@ void norm(RowData& r) {
   arith::norm_row(r.half(0), r.half(1), r.size(), {r.vector(2), r.vector(3)}, epsilon);
 }
 
-void plan_add(RowOp& op, const Descriptor& /*d*/) { op.per_element.add = 1; }
+void plan_add(RowOp& op, const Descriptor& /*d*/) { op.per_element = kAddition; }
 void add(RowData& r) { arith::add_row(r.half(0), r.half(2), r.half(1), r.size()); }
 
-// Exponentials are those of softmax. GELU's erf follows Abramowitz and Stegun, 7.1.26: a quotient, a polynomial of five
-// terms and an exponential. The form with tanh is a sigmoid of x + 0.044715 x^3.
+void bias(RowData& r) { arith::add_row(r.half(0), r.only_row(2), r.half(1), r.size()); }
+
 void plan_activate(RowOp& op, const Descriptor& d) {
-  constexpr LaneOperations kOfFunction[] = {{1, 0, 0, 0, 0}, {0, 1, 0, 1, 1}, {0, 6, 10, 1, 1}, {0, 2, 4, 1, 1}};
   const auto f = static_cast<std::size_t>(d.tail.activate.function);
-  if (f >= std::size(kOfFunction)) {
+  if (f >= std::size(kActivations)) {
     return op.refuse(
         {FaultCode::kBadOperand, d.operand[0].address, fmt::format("activation {}, which there is not", f)});
   }
-  op.per_element = kOfFunction[f];
-  if (d.type[2] != hal::ElementType::kNone) op.per_element.mul += 1;
+  op.per_element = operations_of_activation(d.tail.activate.function, d.type[2] != hal::ElementType::kNone);
 }
 
 void activate(RowData& r) {
@@ -152,8 +150,7 @@ void activate(RowData& r) {
 }
 
 void plan_rotate(RowOp& op, const Descriptor& d) {
-  op.per_element.mul = 2;
-  op.per_element.add = 1;
+  op.per_element = kRotation;
   const std::uint32_t head = d.operand[2].columns;
   if (head < 2 || head % 2 != 0 || op.elements % head != 0) {
     op.refuse({FaultCode::kBadOperand, d.operand[2].address,
@@ -173,6 +170,7 @@ constexpr RowKernel kKernels[] = {
     {hal::Opcode::kAdd, plan_add, add},
     {hal::Opcode::kActivate, plan_activate, activate},
     {hal::Opcode::kRotate, plan_rotate, rotate},
+    {hal::Opcode::kBias, plan_add, bias},
 };
 
 constexpr bool has_kernel(hal::Opcode opcode) {

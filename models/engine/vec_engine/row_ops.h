@@ -35,6 +35,20 @@ struct LaneOperations {
 // Per score of a one-pass softmax: maximum, difference, exponential, sum.
 constexpr LaneOperations kOnlineSoftmaxOfAScore{1, 2, 0, 1, 0};
 
+// Per element of layer operations.
+constexpr LaneOperations kAddition{0, 1, 0, 0, 0}, kRotation{0, 1, 2, 0, 0};
+constexpr LaneOperations operations_of_norm(bool is_centred) {
+  return is_centred ? LaneOperations{0, 4, 3, 0, 0} : LaneOperations{0, 1, 3, 0, 0};
+}
+// Exponentials are those of softmax. GELU's erf follows Abramowitz and Stegun, 7.1.26: a quotient, a polynomial of five
+// terms and an exponential. The form with tanh is a sigmoid of x + 0.044715 x^3.
+constexpr LaneOperations kActivations[] = {{1, 0, 0, 0, 0}, {0, 1, 0, 1, 1}, {0, 6, 10, 1, 1}, {0, 2, 4, 1, 1}};
+constexpr LaneOperations operations_of_activation(hal::Activation function, bool is_gated) {
+  LaneOperations of_element = kActivations[static_cast<std::size_t>(function)];
+  of_element.mul += is_gated ? 1 : 0;
+  return of_element;
+}
+
 inline LaneOperations& operator+=(LaneOperations& a, const LaneOperations& b) {
   a.max += b.max;
   a.add += b.add;
@@ -95,6 +109,7 @@ class RowData {
   std::size_t size() const { return d.operand[0].columns; }  // elements of the row
   unsigned char* at(std::size_t i) const { return operand_[i] + row_ * d.operand[i].row_stride; }
   arith::Half* half(std::size_t i) const { return reinterpret_cast<arith::Half*>(at(i)); }
+  const arith::Half* only_row(std::size_t i) const { return reinterpret_cast<const arith::Half*>(operand_[i]); }
   float* fp32(std::size_t i) const { return reinterpret_cast<float*>(at(i)); }
   // Operand i with a single row, in FP32; nullptr: none.
   const float* vector(std::size_t i) const { return vector_[i].empty() ? nullptr : vector_[i].data(); }

@@ -40,13 +40,15 @@ std::vector<Part> parts_of(const AttentionShape& shape) {
 }
 
 // Calls visit(first_row, block) for every block of rows of a part.
-template <typename Visit>
-void for_each_block(const AttentionShape& shape, const Part& part, const Half* q, const Half* k, const Half* v,
+template <typename Number, typename Visit>
+void for_each_block(const AttentionShape& shape, const Part& part, const Number* q, const Number* k, const Number* v,
                     bool with_bound, const OnePass& softmax, Visit visit) {
   const std::size_t step = rows_per_block(shape), bh = part.head;
   BlockEvaluator evaluator(shape, softmax);
   evaluator.begin(bh);
-  const KeyValueHead head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.values());
+  const std::size_t key_elements = shape.keys * shape.width, value_elements = shape.keys * shape.values();
+  const KeyValueHead head(shape, widened(k + bh * key_elements, key_elements),
+                          widened(v + bh * value_elements, value_elements));
   for (std::size_t row = part.first_row; row < part.first_row + part.rows; row += step) {
     const std::size_t rows = std::min(step, part.first_row + part.rows - row);
     std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
@@ -152,7 +154,10 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
   return all;
 }
 
-std::vector<double> reference_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v) {
+namespace {
+
+template <typename Number>
+std::vector<double> reference_of(const AttentionShape& shape, const Number* q, const Number* k, const Number* v) {
   std::vector<double> reference(shape.output_elements());
   const std::vector<Part> parts = parts_of(shape);
   run_in_parallel(parts.size(), [&](std::size_t p) {
@@ -169,6 +174,17 @@ std::vector<double> reference_attention(const AttentionShape& shape, const Half*
     for_each_block(shape, parts[p], q, k, v, false, {}, visit);
   });
   return reference;
+}
+
+}  // namespace
+
+std::vector<double> reference_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v) {
+  return reference_of(shape, q, k, v);
+}
+
+std::vector<double> reference_attention(const AttentionShape& shape, const double* q, const double* k,
+                                        const double* v) {
+  return reference_of(shape, q, k, v);
 }
 
 std::string GoldenResult::to_string() const {

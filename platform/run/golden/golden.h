@@ -112,6 +112,7 @@ struct AttentionShape {
     std::vector<float> q, k, v;  // one for each block
   };
   std::vector<RowScales> scales = {};
+  bool rounds = false;  // the reference rounds scores and P to FP16 and P to the type, as a machine does
 
   std::size_t query_elements() const { return batch * heads * queries * width; }
   std::size_t key_elements() const { return batch * heads * keys * width; }
@@ -167,5 +168,6 @@ GoldenResult check_attention(const AttentionShape& shape, const arith::Half* q, 
 // Reference only, [batch, heads, queries, width] in double; NaN where it has no number.
 std::vector<double> reference_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
                                         const arith::Half* v);
+std::vector<double> reference_attention(const AttentionShape& shape, const double* q, const double* k, const double* v);
 
 }  // namespace attnvp::job

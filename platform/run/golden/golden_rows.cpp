@@ -27,14 +27,13 @@ std::vector<double> widened(const Half* data, std::size_t n) {
   return {floats.begin(), floats.end()};
 }
 
-KeyValueHead::KeyValueHead(const AttentionShape& shape, const Half* k_bits, const Half* v_bits)
+KeyValueHead::KeyValueHead(const AttentionShape& shape, const std::vector<double>& wide_k,
+                           const std::vector<double>& wide_v)
     : keys(shape.keys),
       k(shape.width, shape.keys),
       v(shape.keys, shape.values()),
       v_abs(shape.keys, shape.values()),
       k_norm(k.columns()) {
-  const std::vector<double> wide_k = widened(k_bits, shape.keys * shape.width);
-  const std::vector<double> wide_v = widened(v_bits, shape.keys * shape.values());
   for (std::size_t j = 0; j < shape.keys; ++j) {
     double square = 0;
     for (std::size_t d = 0; d < shape.width; ++d) {
@@ -191,7 +190,8 @@ RowKind BlockEvaluator::chain(const KeyValueHead& head, double q_norm, double wi
     } else if (!(std::abs(s) + accumulation < kOverflow) && kind == RowKind::kFinite) {
       kind = RowKind::kOverflows;
     }
-    s = static_cast<double>(static_cast<float>(s));
+    const double stored = shape_.rounds ? arith::float_from_half(arith::half_from_double(s)) : s;
+    s = static_cast<double>(static_cast<float>(stored));
     const double d = accumulation + (kH + kU) * (std::abs(s) + accumulation) + kHalfTiny;
     if (with_bound) row_.w[j] = j < keys_ ? shortened_up(static_cast<float>(d + roundings * (std::abs(s) + d))) : 0;
   }
@@ -221,7 +221,12 @@ RowKind BlockEvaluator::overflow(const KeyValueHead& head, double q_norm, double
 void BlockEvaluator::fill(const KeyValueHead& head, std::size_t at, double q_norm, double width, bool with_bound) {
   std::fill(row_.p + keys_, row_.p + row_.n, -kInfinity);  // excludes padding
   const double most = greatest(row_.p, row_.n);
-  if (!with_bound) return probabilities(row_.p, row_.n, most);
+  if (!with_bound) {
+    if (shape_.rounds) round_scores();
+    probabilities(row_.p, row_.n, shape_.rounds ? greatest(row_.p, row_.n) : most);
+    if (shape_.rounds) round_probabilities();
+    return;
+  }
   errors(row_.p, head.k_norm.data(), 1.01 * width * kU * q_norm * key_scale(), d_.data(), row_.n);
   for (std::size_t j = 0; j < biases_.size(); ++j) d_[j] += 4.1 * kU * biases_[j];
   const SoftmaxError error = softmax_error();
@@ -239,6 +244,24 @@ void BlockEvaluator::fill(const KeyValueHead& head, std::size_t at, double q_nor
     wide = all > kMostLoss;
   }
   if (wide) ranges_.push_back(weight_range_of(at, error));
+}
+
+void BlockEvaluator::round_scores() {
+  for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = arith::float_from_half(arith::half_from_double(row_.p[j]));
+}
+
+// To FP16, then to the type of P, relative to the greatest.
+void BlockEvaluator::round_probabilities() {
+  const double most = greatest(row_.p, row_.n);
+  const double unit = arith::is_relative(shape_.type) ? static_cast<double>(arith::kept_one(shape_.type)) / most : 1;
+  std::vector<float> row(keys_);
+  for (std::size_t j = 0; j < keys_; ++j) {
+    row[j] = static_cast<float>(unit * arith::float_from_half(arith::half_from_double(row_.p[j])));
+  }
+  std::vector<unsigned char> stored(keys_ * hal::element_bytes(shape_.type));
+  arith::from_floats(shape_.type, row.data(), stored.data(), keys_);
+  arith::floats_from(shape_.type, stored.data(), row.data(), keys_);
+  for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = static_cast<double>(row[j]) / unit;
 }
 
 // eps of step 3 for the scores in row_, whose errors are d_.

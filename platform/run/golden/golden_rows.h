@@ -10,6 +10,7 @@
 namespace attnvp::job {
 
 std::vector<double> widened(const arith::Half* data, std::size_t n);
+inline std::vector<double> widened(const double* data, std::size_t n) { return {data, data + n}; }
 
 // kOverflows: the reference is finite, but scores that round to an infinity in FP16 may make the row NaN.
 enum class RowKind { kFinite, kOverflows, kNan };
@@ -20,7 +21,7 @@ struct KeyValueHead {
     std::size_t key, column;
   };
 
-  KeyValueHead(const AttentionShape& shape, const arith::Half* k_bits, const arith::Half* v_bits);
+  KeyValueHead(const AttentionShape& shape, const std::vector<double>& wide_k, const std::vector<double>& wide_v);
 
   std::size_t keys;
   Panels<double> k;  // transposed: width x keys
@@ -88,6 +89,8 @@ class BlockEvaluator {
   RowKind chain(const KeyValueHead& head, double q_norm, double width, bool with_bound);
   RowKind overflow(const KeyValueHead& head, double q_norm, double width);
   void fill(const KeyValueHead& head, std::size_t at, double q_norm, double width, bool with_bound);
+  void round_scores();
+  void round_probabilities();
   SoftmaxError softmax_error() const;
   Losses losses(double greatest) const;
   double roundings(std::size_t above) const;

@@ -120,6 +120,9 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
   };
   if (w.gemm() != nullptr) {
     keep_whole(t.q.data(), t.q.size(), t.k.data(), t.k.size(), t.v.data(), 0, 1);
+    all.numbers.v = t.v;  // further operands are FP16
+    all.v.resize(t.v.size() * sizeof(Half));
+    if (!t.v.empty()) std::memcpy(all.v.data(), t.v.data(), all.v.size());
     return all;
   }
   const workload::Attention n = w.attention().folded();
@@ -151,6 +154,35 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
       keep(k, head_keys, n.emb, 1, all.blocks.back().k, all.k, all.numbers.k);
       keep(v, head_values, n.values(), 1, all.blocks.back().v, all.v, all.numbers.v);
     }
+  }
+  return all;
+}
+
+std::vector<AttentionPart> parts_of(const workload::Attention& n, const Quantised& kept) {
+  AttentionPart part{shape_of(n), 0, 0, 0, 0, 0};
+  AttentionShape& shape = part.shape;
+  const std::vector<HeadFactors>& factors = kept.factors;
+  shape.factors = factors;
+  std::vector<AttentionShape::RowScales> scales;
+  for (const Quantised::LayerScales& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
+  shape.scales = scales;
+  if (!n.ragged()) return {std::move(part)};
+  std::vector<AttentionPart> all;
+  shape.batch = 1;
+  const workload::Attention folded = n.folded();
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    part.first_batch = b;
+    shape.keys = n.context(b);
+    shape.queries = folded.queries_of(b);
+    shape.mask = folded.mask_of(b);
+    const auto heads = static_cast<std::ptrdiff_t>(shape.heads), first = static_cast<std::ptrdiff_t>(b) * heads;
+    if (!scales.empty()) shape.scales.assign(scales.begin() + first, scales.begin() + first + heads);
+    if (!factors.empty()) shape.factors.assign(factors.begin() + first, factors.begin() + first + heads);
+    all.push_back(part);
+    part.query += shape.query_elements();
+    part.key += shape.key_elements();
+    part.value += shape.value_elements();
+    part.output += shape.output_elements();
   }
   return all;
 }

@@ -1,8 +1,10 @@
 // Tensors of a layer: random tests, and their quantised form as stored in DRAM, with its numeric values.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "firmware/hal/job.h"
@@ -27,6 +29,35 @@ constexpr double kScoreSpread = 2.0;
 // computes softmax(Q K^T) V without a scale.
 AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t seed, double score_spread = kScoreSpread);
 
+// Requests that share a page get the values of the first of them. `rows`: K or V of all batches, head after head.
+template <typename Number>
+void share_pages(const workload::Attention& n, std::size_t columns, std::vector<Number>& rows) {
+  struct PageOwner {
+    std::size_t start, tokens;  // start of a batch's first head, in elements; tokens of the batch
+    std::uint32_t token;        // first token of the page
+  };
+  std::vector<std::optional<PageOwner>> owners(n.pages());
+  const std::vector<std::uint32_t> table = n.page_table();
+  std::size_t start = 0, entry = 0;
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    const std::size_t tokens = n.context(b);
+    for (std::uint32_t token = 0; token < tokens; token += n.page, ++entry) {
+      std::optional<PageOwner>& owner = owners.at(table[entry]);
+      if (!owner) {
+        owner = {start, tokens, token};
+        continue;
+      }
+      const std::size_t some = std::min<std::size_t>(n.page, tokens - token);
+      for (std::size_t head = 0; head < n.heads_of_kv(); ++head) {
+        const auto from = static_cast<std::ptrdiff_t>(owner->start + (head * owner->tokens + owner->token) * columns);
+        const auto to = static_cast<std::ptrdiff_t>(start + (head * tokens + token) * columns);
+        std::copy_n(rows.begin() + from, some * columns, rows.begin() + to);
+      }
+    }
+    start += tokens * n.heads_of_kv() * columns;
+  }
+}
+
 // Quantiser: a layer's tensors in its element type.
 //
 // Input is FP16, rounded once to nearest even; values out of range become the type's greatest number (BF16: at most the
@@ -49,6 +80,15 @@ struct Quantised {
   std::vector<LayerScales> blocks;
 };
 Quantised quantised(const workload::Workload& network, const Tensors& tensors);
+
+// Batches of equal lengths, in one piece; with lengths of their own, one by one. Each has the layer's or `kept`'s
+// factors and scales, and refers to `attention`.
+struct AttentionPart {
+  AttentionShape shape;
+  std::size_t query, key, value, output;  // first elements
+  std::uint32_t first_batch;
+};
+std::vector<AttentionPart> parts_of(const workload::Attention& attention, const Quantised& kept);
 
 // Scales in the form that firmware reads. `one_pass`: P.V is not divided by the sum of P, so P's scale is included.
 std::vector<std::uint32_t> block_scales(const workload::Attention& attention,

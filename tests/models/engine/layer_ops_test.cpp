@@ -40,6 +40,9 @@ hal::Descriptor norm_op(std::uint32_t rows, std::uint32_t columns, bool centred)
 hal::Descriptor add_op(std::uint32_t rows, std::uint32_t columns) {
   return with(rows_op(Opcode::kAdd, rows, columns), 2, kC, columns);
 }
+hal::Descriptor bias_op(std::uint32_t rows, std::uint32_t columns) {
+  return with(rows_op(Opcode::kBias, rows, columns), 2, kC, columns);
+}
 hal::Descriptor activate_op(Activation f, bool gated, std::uint32_t rows, std::uint32_t columns) {
   hal::Descriptor d = rows_op(Opcode::kActivate, rows, columns);
   d.tail.activate.function = f;
@@ -81,6 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Add", add_op(10, 64), kPush + 16 + 40 + 1 + 16 + 4},
         // On 16 lanes a row at a time: 10 x 8 cycles, last 8. Fill 256 B; body 72.
         Case{"AddFewLanes", add_op(10, 64), kPush + 4 + 72 + 8 + 16 + 2, 16},
+        // b comes once: fill 4 x 128 + 128 B = 10; body 6 x 128 + 8 x 128 B = 28.
+        Case{"Bias", bias_op(10, 64), kPush + 10 + 28 + 1 + 16 + 4},
         // 28 lane-cycles: exponential, sum, quotient. 10 x 64 x 28 / 256 = 70, last 14. Fill 512 B; drain 256 B.
         Case{"Silu", activate_op(Activation::kSilu, false, 10, 64), kPush + 8 + 56 + 14 + 16 + 4},
         // And a product: 75, last 15. Fill 1 KiB.
@@ -103,6 +108,7 @@ TEST(LayerOps, CountOperations) {
   for (const Count& c : {Count{norm_op(5, 60, true), 0, 4 * 300 + 2 * 5, 3 * 300 + 3 * 5, 0, 10},
                          {norm_op(5, 60, false), 0, 300 + 5, 3 * 300 + 5, 0, 10},
                          {add_op(5, 60), 0, 300, 0, 0, 0},
+                         {bias_op(5, 60), 0, 300, 0, 0, 0},
                          {activate_op(Activation::kRelu, false, 5, 60), 300, 0, 0, 0, 0},
                          {activate_op(Activation::kSilu, false, 5, 60), 0, 300, 0, 300, 300},
                          {activate_op(Activation::kSilu, true, 5, 60), 0, 300, 300, 300, 300},
@@ -131,16 +137,17 @@ TEST(LayerOps, ValuesAreArith) {
   arith::floats_from_halves(z.data(), beta.data(), columns);
   for (const bool apart : {false, true}) {
     for (hal::Descriptor d : {norm_op(rows, columns, true), norm_op(rows, columns, false), add_op(rows, columns),
-                              activate_op(Activation::kGelu, false, rows, columns),
+                              bias_op(rows, columns), activate_op(Activation::kGelu, false, rows, columns),
                               activate_op(Activation::kSilu, true, rows, columns), rotate_op(rows, columns, head)}) {
-      for (int i = 0; i < (d.opcode == Opcode::kNorm ? 2 : 3); ++i) d.operand[i].row_stride = 2 * stride;
+      const bool has_vector = d.opcode == Opcode::kNorm || d.opcode == Opcode::kBias;
+      for (int i = 0; i < (has_vector ? 2 : 3); ++i) d.operand[i].row_stride = 2 * stride;
       if (!apart) d.operand[1] = d.operand[0];
       const std::uint64_t out = apart ? kB : kA;
       Bench bench;
       bench.run([&](Bench& b) {
         b.set_l1(kA, x);
         b.set_l1(kB, x);
-        b.set_l1(kC, d.opcode == Opcode::kNorm ? v : z);
+        b.set_l1(kC, has_vector ? v : z);
         b.set_l1(kD, z);
         b.push(kVec, then(d, 0));
         b.take(0);
@@ -155,6 +162,9 @@ TEST(LayerOps, ValuesAreArith) {
             break;
           case Opcode::kAdd:
             arith::add_row(in, other, y, columns);
+            break;
+          case Opcode::kBias:
+            arith::add_row(in, v.data(), y, columns);
             break;
           case Opcode::kActivate:
             arith::activate_row(d.tail.activate.function, in, d.type[2] == hal::ElementType::kNone ? nullptr : other, y,

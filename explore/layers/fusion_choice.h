@@ -1,0 +1,39 @@
+// Choice between fused operations and the operations apart, by timing runs (fuse=auto).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explore/layers/layers.h"
+
+namespace attnvp::explore {
+
+class FusionTimer {
+ public:
+  FusionTimer(const MachineConfig& machine, const config::EnergyTable& energy, const TuningOptions& tuning)
+      : machine_(machine), energy_(energy), tuning_(tuning) {}
+
+  // Fuses operations of all groups where the fused one takes at most the cycles of its parts together.
+  void choose(std::vector<workload::LayerGroup>& groups);
+  // Schedule of an operation that was timed, by its identity; nullptr: none.
+  const job::Schedule* schedule_of(const std::string& identity) const;
+
+ private:
+  struct Timed {
+    job::Schedule schedule;
+    std::uint64_t cycles = 0;
+  };
+  // None if the machine has no space for any schedule.
+  const std::optional<Timed>& timed(const workload::Workload& operation);
+
+  const MachineConfig& machine_;
+  const config::EnergyTable& energy_;
+  const TuningOptions& tuning_;
+  std::optional<job::Runner> runner_;
+  std::map<std::string, std::optional<Timed>> timed_;  // by identity
+};
+
+}  // namespace attnvp::explore

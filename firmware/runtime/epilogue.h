@@ -1,0 +1,53 @@
+// Operations of the VEC engines on the result of a matrix product (hal::FusedProduct), in its L1 buffers between the
+// last multiplication and the store: bias, rotary embedding, activation, residual sum. DMA loads their operands.
+#pragma once
+
+#include "firmware/runtime/gemm.h"
+
+namespace attnvp::firmware {
+
+// Block of the result: rows of consecutive cores, and columns before gating.
+struct ProductBlock {
+  uint32_t row, row_block;   // first row of core 0; label
+  uint32_t column, columns;  // first column of the result in DRAM; columns of the product, gates and factors
+  uint32_t cores;            // that have rows
+};
+
+class Epilogue {
+ public:
+  Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels);
+
+  bool any() const { return operations() > 0; }
+  // Columns of the result for columns of the product.
+  uint32_t of_result(uint32_t columns) const { return what_.is_gated != 0 ? columns / 2 : columns; }
+  // Loads the block's operands.
+  void load(uint32_t channel, const ProductBlock& block);
+  // Issues the operations on a core's tile of the product, after `ready`. Returns the part of the tile that is stored
+  // after finished().
+  Matrix compute(const ProductBlock& block, uint32_t core, const Matrix& product, Events ready);
+  Events finished(uint32_t core) const { return finished_.of(core); }
+  void next() { ++blocks_; }
+
+ private:
+  bool has_bias() const { return what_.bias != 0; }
+  bool has_residual() const { return what_.residual != 0; }
+  // Rotated columns of a block.
+  uint32_t rotated(const ProductBlock& b) const {
+    return b.column < what_.rotated ? min(b.columns, what_.rotated - b.column) : 0;
+  }
+  uint32_t operations() const {
+    return (has_bias() ? 1 : 0) + (what_.rotated > 0 ? 1 : 0) + what_.is_activated + (has_residual() ? 1 : 0);
+  }
+  uint32_t rows_of(const ProductBlock& b, uint32_t core) const { return min(t_.nq, m_ - b.row - core * t_.nq); }
+  uint32_t slot(uint32_t core) const { return blocks_ % 2 * cores_ + core; }
+
+  Runtime& rt_;
+  hal::FusedProduct what_;
+  GemmTiling t_;
+  bool panels_;
+  uint32_t cores_, m_, n_, blocks_ = 0;
+  Buffers bias_, residual_, angles_;
+  Events bias_ready_, bias_free_, residual_ready_, residual_free_, angles_ready_, angles_free_, finished_;
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,30 @@
+// Golden check of matrix products, with the row operations that are fused with them (bounds:
+// platform/run/operations.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platform/run/golden/golden.h"
+#include "platform/run/golden/tensors.h"
+#include "platform/workload/operations.h"
+
+namespace attnvp::job {
+
+// Elements of the further operands of a fused product. They are FP16, behind each other in place of V; each is padded
+// to whole bursts of 64 bytes.
+struct FusedOperands {
+  std::uint64_t gamma = 0, beta = 0, bias = 0, angles = 0, residual = 0;
+  std::uint64_t all() const { return gamma + beta + bias + angles + residual; }
+};
+FusedOperands fused_operands_of(const workload::Gemm& product);
+// The operands that there are, in that order: elements, with and without padding.
+struct FusedOperand {
+  std::uint64_t elements, padded;
+};
+std::vector<FusedOperand> list_of_fused(const workload::Gemm& product);
+
+GoldenResult check_product(const workload::Gemm& product, const Tensors& operands,
+                           const std::vector<arith::Half>& result, double factor);
+
+}  // namespace attnvp::job

@@ -1,0 +1,204 @@
+#include "platform/workload/layer/fusion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace attnvp::workload {
+
+namespace {
+
+// Operands of a fused product behind A and B, in the order of the job (FusedProduct).
+enum class FurtherOperand : std::uint8_t { kGamma, kBeta, kBias, kAngles, kResidual };
+
+std::size_t position_of(const Fusion& f, FurtherOperand operand) {
+  const bool before[] = {f.norm != Norm::kNone, f.norm == Norm::kLayerNorm, f.has_bias, f.rotated > 0};
+  return 2 + static_cast<std::size_t>(std::count(before, before + static_cast<std::size_t>(operand), true));
+}
+
+void insert(LayerOperation& o, FurtherOperand operand, const std::string& tensor) {
+  const std::size_t at = position_of(o.workload.gemm()->fusion, operand);
+  o.inputs.insert(o.inputs.begin() + static_cast<std::ptrdiff_t>(at), tensor);
+}
+
+class Fuser {
+ public:
+  Fuser(std::vector<LayerOperation> operations, const FusionChoice& choice)
+      : all_(std::move(operations)), choice_(choice) {}
+
+  std::vector<LayerOperation> run() {
+    for (std::size_t p = 0; p < all_.size(); ++p) {
+      if (all_[p].workload.gemm() == nullptr || all_[p].count != 1) continue;
+      std::size_t at = p;  // of the product, which moves to its last part
+      while (const auto next = with_next(at)) at = *next;
+      const std::size_t moved = at > p ? 1 : 0;
+      p -= moved + (at - with_norm(at));  // operations that are gone before the next one
+    }
+    return std::move(all_);
+  }
+
+ private:
+  // Operations and views that read a tensor.
+  struct Readers {
+    std::vector<std::size_t> operations;
+    std::size_t views = 0;
+  };
+  Readers readers_of(const std::string& tensor) const {
+    Readers readers;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      for (const TensorView& v : all_[i].views) {
+        for (const StridedCopy& part : v.parts) readers.views += part.input == tensor ? 1 : 0;
+      }
+      for (const std::string& input : all_[i].inputs) {
+        if (input == tensor) readers.operations.push_back(i);
+      }
+    }
+    return readers;
+  }
+
+  // Fuses the product at `p` with the operation on its result. Returns the new position; none: nothing is fused.
+  std::optional<std::size_t> with_next(std::size_t p) {
+    const Readers readers = readers_of(all_[p].outputs.front());
+    if (readers.views == 0 && readers.operations.size() == 1) return with_rows(p, readers.operations.front());
+    if (readers.operations.empty() && readers.views > 0) return with_rotation(p);
+    return std::nullopt;
+  }
+
+  std::optional<std::size_t> with_rows(std::size_t p, std::size_t q) {
+    const LayerOperation &product = all_[p], &next = all_[q];
+    const Gemm& g = *product.workload.gemm();
+    const RowOperation* const r = next.workload.rows();
+    if (r == nullptr || next.count != 1 || r->rows != g.rows || g.fusion.has_residual) return std::nullopt;
+    LayerOperation both = product;
+    Fusion f = g.fusion;
+    std::string residual;
+    if (r->opcode == hal::Opcode::kActivate && !f.activation && r->columns * (r->is_gated ? 2 : 1) == g.columns) {
+      f.activation = r->function;
+      f.is_gated = r->is_gated;
+    } else if (r->opcode == hal::Opcode::kAdd && r->columns == g.result_columns()) {
+      f.has_residual = true;
+      residual = next.inputs[next.inputs[0] == product.outputs[0] ? 1 : 0];
+    } else {
+      return std::nullopt;
+    }
+    set(both, f);
+    if (f.has_residual) insert(both, FurtherOperand::kResidual, residual);
+    both.name += fmt::format(" + {}", r->opcode == hal::Opcode::kAdd ? "sum" : r->word());
+    both.outputs = next.outputs;
+    return replace(p, q, std::move(both));
+  }
+
+  // Rotary embedding of the leading columns: a view takes them from the product, and later ones put the result in their
+  // place, for which the fused product's columns stand.
+  std::optional<std::size_t> with_rotation(std::size_t p) {
+    const LayerOperation& product = all_[p];
+    const Gemm& g = *product.workload.gemm();
+    const std::string tensor = product.outputs.front();
+    for (std::size_t q = p + 1; q < all_.size(); ++q) {
+      const RowOperation* const r = all_[q].workload.rows();
+      if (r == nullptr || r->opcode != hal::Opcode::kRotate || r->rows != g.rows) continue;
+      const std::vector<TensorView>& views = all_[q].views;
+      const auto view = std::find_if(views.begin(), views.end(),
+                                     [&](const TensorView& v) { return v.output == all_[q].inputs.front(); });
+      if (view == views.end() || view->parts.size() != 1) continue;
+      const StridedCopy& part = view->parts.front();
+      const bool is_leading = part.input == tensor && part.from == 0 && part.extent[1] == g.rows &&
+                              part.from_stride[1] == g.columns && part.from_stride[2] == r->head &&
+                              part.extent[3] == r->head;
+      if (!is_leading || readers_of(view->output).operations.size() != 1) continue;
+      LayerOperation both = product;
+      Fusion f = g.fusion;
+      f.head = r->head;
+      f.rotated = r->columns;
+      set(both, f);
+      insert(both, FurtherOperand::kAngles, all_[q].inputs[1]);
+      both.name += " + rope";
+      const std::string rotated = all_[q].outputs.front();
+      std::vector<TensorView> others;
+      std::copy_if(views.begin(), views.end(), std::back_inserter(others),
+                   [&](const TensorView& v) { return v.output != all_[q].inputs.front(); });
+      std::vector<LayerOperation> before = all_;
+      all_[q].views = std::move(others);
+      const auto at = replace(p, q, std::move(both));
+      if (!at) {
+        all_ = std::move(before);
+        return std::nullopt;
+      }
+      for (LayerOperation& o : all_) read_instead(o, rotated, f.rotated, tensor, g.columns);
+      return at;
+    }
+    return std::nullopt;
+  }
+  // Rows of `tensor`, with `stride` elements, stand for those of `rotated`, with `width` elements.
+  static void read_instead(LayerOperation& o, const std::string& rotated, std::uint64_t width,
+                           const std::string& tensor, std::uint64_t stride) {
+    for (TensorView& v : o.views) {
+      for (StridedCopy& part : v.parts) {
+        if (part.input != rotated) continue;
+        part.input = tensor;
+        part.from = part.from / width * stride + part.from % width;
+        for (std::uint64_t& step : part.from_stride) {
+          if (step >= width) step = step / width * stride;
+        }
+      }
+    }
+  }
+
+  // Fuses the product at `p` with the norm that it reads. Returns the product's position.
+  std::size_t with_norm(std::size_t p) {
+    const std::string tensor = all_[p].inputs.front();
+    const Readers readers = readers_of(tensor);
+    if (readers.views > 0 || readers.operations.size() != 1) return p;
+    for (std::size_t q = 0; q < p; ++q) {
+      const RowOperation* const r = all_[q].workload.rows();
+      const Gemm& g = *all_[p].workload.gemm();
+      if (r == nullptr || r->opcode != hal::Opcode::kNorm || all_[q].outputs.front() != tensor) continue;
+      if (r->has_residual || r->rows != g.rows || r->columns != g.depth) continue;
+      LayerOperation both = all_[p];
+      Fusion f = g.fusion;
+      f.norm = r->norm;
+      set(both, f);
+      both.inputs[0] = all_[q].inputs[0];
+      insert(both, FurtherOperand::kGamma, all_[q].inputs[1]);
+      if (r->norm == Norm::kLayerNorm) insert(both, FurtherOperand::kBeta, all_[q].inputs[2]);
+      both.name = fmt::format("{} + {}", r->word(), both.name);
+      return replace(q, p, std::move(both)).value_or(p);
+    }
+    return p;
+  }
+
+  static void set(LayerOperation& o, const Fusion& f) {
+    const Gemm& g = *o.workload.gemm();
+    o.workload.operation = gemm(g.rows, g.columns, g.depth, g.type, f);
+  }
+
+  // Puts `both` in place of the operations `first` and `last`, where `last` is. Views of `first` are made no later.
+  std::optional<std::size_t> replace(std::size_t first, std::size_t last, LayerOperation both) {
+    if (!refusal_of(*both.workload.gemm()).empty() || !choice_({&all_[first], &all_[last]}, both)) return std::nullopt;
+    both.parameters = all_[first].parameters + all_[last].parameters;
+    both.active = all_[first].active + all_[last].active;
+    both.waiting = all_[all_[first].workload.gemm() == nullptr ? first : last].waiting;
+    both.views = all_[last].views;
+    std::vector<TensorView> views = all_[first].views;
+    all_[last] = std::move(both);
+    std::vector<TensorView>& next = all_[first + 1].views;
+    next.insert(next.begin(), std::make_move_iterator(views.begin()), std::make_move_iterator(views.end()));
+    all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(first));
+    return last - 1;
+  }
+
+  std::vector<LayerOperation> all_;
+  const FusionChoice& choice_;
+};
+
+}  // namespace
+
+std::vector<LayerOperation> fused(std::vector<LayerOperation> operations, const FusionChoice& choice) {
+  return Fuser(std::move(operations), choice).run();
+}
+
+}  // namespace attnvp::workload

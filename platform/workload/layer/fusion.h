@@ -1,0 +1,18 @@
+// Fusion of row operations with the matrix products beside them (Fusion in operations.h).
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "platform/workload/layers.h"
+
+namespace attnvp::workload {
+
+// Whether `fused` replaces the operations `apart`, which are in sequence.
+using FusionChoice = std::function<bool(const std::vector<const LayerOperation*>& apart, const LayerOperation& fused)>;
+
+// Operations of a layer, in which products include, as far as `choice` accepts: an activation, a rotary embedding or a
+// sum that alone reads their result, and the norm that alone they read. A fused operation is where its last part was.
+std::vector<LayerOperation> fused(std::vector<LayerOperation> operations, const FusionChoice& choice);
+
+}  // namespace attnvp::workload

@@ -1,0 +1,145 @@
+// Row operations fused with the products of a layer: which are, that results are golden, and traffic by a count by
+// hand.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "explore/layers/layers.h"
+#include "platform/machine/hardware.h"
+#include "platform/run/operations.h"
+#include "platform/workload/workload.h"
+#include "tests/platform/product_count.h"
+#include "tests/support/tuned.h"
+
+namespace attnvp::explore {
+namespace {
+
+LayerRun run(const std::string& hardware, const std::string& network, bool full) {
+  const MachineConfig machine = config::load_hardware(hardware);
+  LayerOptions options;
+  options.full = full;
+  options.tuning = runs::few_evaluations();
+  return run_layer(machine, workload::load(network), "auto", config::load_energy(machine.energy), options);
+}
+
+std::string names_of(const std::string& network) {
+  std::string text;
+  for (const workload::LayerOperation& o : workload::operations_of(workload::load(network))) {
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", o.name);
+  }
+  return text;
+}
+
+TEST(Fusion, IsOffByDefault) {
+  EXPECT_EQ(names_of("llama3.1-8b,scope=layer"), names_of("llama3.1-8b,scope=layer,fuse=off"));
+  EXPECT_EQ(names_of("llama3.1-8b,scope=layer").find(" + "), std::string::npos);
+}
+
+TEST(Fusion, IncludesWhatIsBesideProducts) {
+  EXPECT_EQ(names_of("llama3.1-8b,scope=layer,fuse=on"),
+            "rmsnorm + qkv + rope; attention; out + sum; rmsnorm + gate, up + swiglu; down + sum");
+  EXPECT_EQ(names_of("bert-base,scope=layer,fuse=on"),
+            "qkv; attention; out + sum; attention norm; up + gelu; down + sum; network norm");
+  // Norms of heads precede the rotary embedding; norms behind products are no part of them.
+  EXPECT_EQ(names_of("qwen3-8b,scope=layer,fuse=on"),
+            "rmsnorm + qkv; q, k norm; rotary; attention; out + sum; rmsnorm + gate, up + swiglu; down + sum");
+  EXPECT_EQ(names_of("gemma2-9b,scope=layer,fuse=on"),
+            "rmsnorm + qkv + rope; attention; out; attention out norm; attention sum; "
+            "rmsnorm + gate, up + geglu_tanh; down; network out norm; network sum");
+  // Two products read one norm.
+  const std::string parallel = "H=2,N=8,E=16,hidden=32,ffn=64,scope=layer,fuse=on,order=parallel";
+  EXPECT_EQ(names_of(parallel), "attention norm; qkv; attention; up + gelu; out + sum; down + sum");
+  // Results of BF16 are rounded by the arrays.
+  EXPECT_EQ(names_of("bert-base,scope=layer,fuse=on,type=bf16"), names_of("bert-base,scope=layer,type=bf16"));
+}
+
+TEST(Fusion, KeepsParametersAndTensors) {
+  for (const char* network : {"llama3.1-8b", "bert-base", "gemma2-9b", "vit-b-16"}) {
+    const workload::Workload apart = workload::load(std::string(network) + ",scope=layer"),
+                             fused = workload::load(std::string(network) + ",scope=layer,fuse=on");
+    EXPECT_EQ(workload::parameters_of(workload::groups_of(apart)).all,
+              workload::parameters_of(workload::groups_of(fused)).all);
+    const auto of_apart = workload::operations_of(apart), of_fused = workload::operations_of(fused);
+    EXPECT_EQ(of_apart.back().outputs, of_fused.back().outputs);
+    for (const workload::LayerOperation& o : of_fused) {
+      if (o.workload.gemm() == nullptr) continue;
+      const workload::Fusion& f = o.workload.gemm()->fusion;
+      const std::size_t vectors = f.norm == workload::Norm::kNone ? 0 : f.norm == workload::Norm::kRmsNorm ? 1 : 2;
+      EXPECT_EQ(o.inputs.size(), 2 + vectors + (f.rotated > 0 ? 1 : 0) + (f.has_residual ? 1 : 0)) << o.name;
+    }
+  }
+}
+
+constexpr const char* kLayer =
+    "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,norm=rmsnorm,scope=layer";
+
+TEST(Fusion, IsGoldenInALayer) {
+  const LayerRun layer = run("edge", std::string(kLayer) + ",fuse=on", true);
+  ASSERT_EQ(layer.layer().operations.size(), 5U);
+  for (const OperationRun& o : layer.layer().operations) {
+    EXPECT_TRUE(o.result.golden_checked && o.result.golden.passed) << o.name << ": " << o.result.golden.to_string();
+  }
+  // Operations on each other's results, against the whole layer in double precision.
+  for (const char* network : {kLayer, "bert-base,N=32,scope=layer"}) {
+    const LayerRun chained = run("edge", std::string(network) + ",fuse=on", true);
+    ASSERT_EQ(chained.layer().chain.size(), 1U);
+    EXPECT_TRUE(chained.layer().chain.front().golden.passed) << chained.layer().chain.front().golden.to_string();
+  }
+}
+
+// Bytes of an operation other than attention that cross DRAM: by its tiles, or once behind a cache.
+std::uint64_t bytes_by_hand(const OperationRun& o, const MachineConfig& m) {
+  const workload::Workload& n = o.result.network;
+  const job::Tiling& tiling = o.result.schedule.tiling;
+  const bool is_cached = m.dram.policy == "cached";
+  if (const workload::Gemm* g = n.gemm()) {
+    const workload::Fusion& f = g->fusion;
+    const std::uint64_t rows = g->rows, vectors = f.norm == workload::Norm::kRmsNorm ? g->depth : 0,
+                        once = (rows + g->columns) * g->depth + vectors + rows * f.head +
+                               (f.has_residual ? rows * g->columns : 0);
+    return 2 * ((is_cached ? once : runs::elements_read(*g, tiling, m)) + n.result_elements());
+  }
+  const job::Operands operands = job::operands_of(n);
+  const std::uint64_t blocks = runs::parts_of(n.rows()->rows, tiling["nq"]);
+  const bool has_vectors = n.rows()->opcode == hal::Opcode::kNorm;
+  const std::uint64_t times = has_vectors && !is_cached ? std::min<std::uint64_t>(m.clusters, blocks) : 1;
+  return 2 * (operands.q + times * (operands.k + operands.v) + n.result_elements());
+}
+
+TEST(Fusion, SavesTheCountedBytes) {
+  for (const char* hardware : {"edge-16nm", "h100"}) {
+    const MachineConfig machine = config::load_hardware(hardware);
+    std::map<std::string, std::uint64_t> bytes;  // without attention
+    for (const char* fuse : {"off", "on"}) {
+      const LayerRun layer = run(hardware, fmt::format("{},fuse={}", kLayer, fuse), false);
+      for (const OperationRun& o : layer.layer().operations) {
+        if (o.result.network.is_attention()) continue;
+        EXPECT_EQ(totals_of(o).dram_bytes, bytes_by_hand(o, machine)) << hardware << " " << o.name;
+        bytes[fuse] += totals_of(o).dram_bytes;
+      }
+    }
+    EXPECT_LT(bytes["on"], bytes["off"]) << hardware;
+    // Each of 96 rows: two norms and two products before sums are neither stored nor loaded, nor are 6 heads of 32
+    // before the rotary embedding, and 300 gates and factors.
+    const std::uint64_t elements = 2 * (2 * 128 + 2 * 128 + 6 * 32 + 2 * 300);
+    if (machine.dram.policy == "cached") {
+      EXPECT_EQ(bytes["off"] - bytes["on"], 2 * 96 * elements);
+    }
+  }
+}
+
+// A choice by time is no slower than the operations apart.
+TEST(Fusion, IsChosenByCycles) {
+  for (const char* hardware : {"edge", "h100"}) {
+    const std::uint64_t apart = run(hardware, std::string(kLayer) + ",fuse=off", false).totals().cycles,
+                        chosen = run(hardware, std::string(kLayer) + ",fuse=auto", false).totals().cycles;
+    EXPECT_LE(chosen, apart) << hardware;
+  }
+  const LayerRun model =
+      run("edge", "H=4,N=64,E=32,hidden=128,ffn=256,layers=5,vocabulary=300,scope=model,fuse=auto", false);
+  EXPECT_EQ(model.groups.size(), 3U);
+}
+
+}  // namespace
+}  // namespace attnvp::explore

@@ -1,0 +1,179 @@
+// Products fused with row operations: values against golden and against the operations one by one, traffic against
+// counts by hand, times against lower bounds.
+
+#include <fmt/format.h>
+
+#include "platform/run/golden/golden_gemm.h"
+#include "platform/run/operations.h"
+#include "platform/schedule/demand.h"
+#include "platform/workload/workload.h"
+#include "tests/platform/product_count.h"
+#include "tests/platform/random_jobs.h"
+#include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
+
+namespace attnvp::runs {
+namespace {
+
+using workload::Norm;
+
+job::RunResult run(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
+                   const job::Tiling& tiling, const job::Tensors* tensors) {
+  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), tensors != nullptr);
+  job::Schedule schedule = job::parse_dataflow(dataflow);
+  schedule.tiling = tiling;
+  return runner.run(n, schedule, tensors, {});
+}
+
+workload::Fusion random_fusion(Random& r) {
+  workload::Fusion f;
+  f.norm = static_cast<Norm>(r.from(0, 2));
+  f.has_bias = r.one_in(2);
+  f.has_residual = r.one_in(2);
+  if (r.one_in(3)) {
+    f.head = 2 * r.from(1, 8);
+    f.rotated = f.head;
+  } else if (r.one_in(2)) {
+    f.activation = static_cast<hal::Activation>(r.from(0, 3));
+    f.is_gated = r.one_in(2);
+  }
+  return f;
+}
+
+class FusedProducts : public ::testing::TestWithParam<int> {};
+
+TEST_P(FusedProducts, AreGoldenOnAnyMachineAndMoveTheCountedBytes) {
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    Random r(static_cast<std::uint32_t>(GetParam()) * 5003 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2, 3});
+    machine.cores = r.from(1, 3);
+    machine.mac.rows = machine.mac.columns = r.of({8, 16});
+    machine.vec.lanes = r.of({16, 256});
+    machine.l1.size_bytes = r.of({256, 1024}) * 1024;
+    const workload::Fusion fusion = random_fusion(r);
+    std::uint32_t columns = r.from(1, 120), grain = fusion.is_gated ? 2 : std::max(fusion.head, 1U);
+    columns = std::max(columns / grain, 1U) * grain;
+    const workload::Gemm n = workload::gemm(r.from(1, 150), columns, r.from(1, 200), hal::ElementType::kFp16, fusion);
+    const std::uint32_t nq = std::min(n.rows, r.of({4, 16, 30})),
+                        nkv = std::min(columns, std::max(r.of({8, 24, 64}) / grain, 1U) * grain);
+    const job::Tiling tiling = job::parse_tiling(fmt::format("nq={},nkv={},kd={},kv={},m0=8,n0=8,k0=8", nq, nkv,
+                                                             std::min(n.depth, r.of({25, 64, 500})), r.from(1, 3)));
+    SCOPED_TRACE(fmt::format("{} on {} clusters of {} cores", n.name, machine.clusters, machine.cores));
+    const job::Tensors tensors = job::random_tensors(n, 7 + i);
+    const job::RunResult full = run(machine, n, "gemm", tiling, &tensors);
+    EXPECT_TRUE(full.golden_checked);
+    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
+    EXPECT_EQ(full.output.size(), std::uint64_t{n.rows} * n.result_columns());
+    EXPECT_EQ(full.sum("dram", "read_words"), elements_read(n, tiling, machine));
+    EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
+    EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.rows} * n.columns * n.depth);
+    const schedule::Job made = job::make_job(machine, n, full.schedule);
+    EXPECT_GE(static_cast<double>(full.cycles), schedule::least_cycles(made, machine));
+    EXPECT_GE(schedule::least_cycles(made, machine), schedule::layer_demand(made, machine).cycles());
+    expect_same_counts(full, run(machine, n, "gemm", tiling, nullptr));
+    // Packed matrices take the same commands.
+    const job::RunResult packed = run(machine, n, "gemm-panels", tiling, nullptr);
+    EXPECT_EQ(packed.sum("dram", "read_words"), full.sum("dram", "read_words"));
+    EXPECT_EQ(packed.sum("dram", "write_words"), full.sum("dram", "write_words"));
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, FusedProducts, ::testing::Range(0, 16));
+
+// The result of each row operation is rounded to FP16, so that the fused product has the bits of the operations one by
+// one.
+TEST(FusedProduct, HasTheBitsOfItsOperations) {
+  const MachineConfig machine = config::load_hardware("edge");
+  const std::uint32_t rows = 50, columns = 96, depth = 80;
+  workload::Fusion fusion;
+  fusion.norm = Norm::kRmsNorm;
+  fusion.activation = hal::Activation::kSilu;
+  fusion.is_gated = fusion.has_residual = true;
+  const workload::Gemm fused = workload::gemm(rows, columns, depth, hal::ElementType::kFp16, fusion);
+  const job::Tensors t = job::random_tensors(fused, 11);
+  const auto part = [&](std::uint64_t from, std::uint64_t count) {
+    const auto first = t.v.begin() + static_cast<std::ptrdiff_t>(from);
+    return std::vector<arith::Half>(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  const job::Tiling products = job::parse_tiling("nq=16,nkv=32,kd=40,m0=16,n0=16,k0=16");
+  const auto output = [&](const workload::Workload& n, const std::string& dataflow, const job::Tensors& tensors) {
+    return run(machine, n, dataflow, n.gemm() != nullptr ? products : job::Tiling{}, &tensors).output;
+  };
+  const std::vector<arith::Half> normalised =
+      output(workload::norm_rows(Norm::kRmsNorm, rows, depth), "rows", {t.q, part(0, depth), {}});
+  const std::vector<arith::Half> product = output(workload::gemm(rows, columns, depth), "gemm", {normalised, t.k, {}});
+  const std::vector<arith::Half> gated =
+      output(workload::activate_rows(hal::Activation::kSilu, true, rows, columns / 2), "rows", {product, {}, {}});
+  const std::vector<arith::Half> sum =
+      output(workload::elementwise_rows(hal::Opcode::kAdd, rows, columns / 2), "rows",
+             {gated, part(job::fused_operands_of(fused).gamma, std::uint64_t{rows} * columns / 2), {}});
+  EXPECT_EQ(output(fused, "gemm", t), sum);
+}
+
+// Golden fails without each of the operations, and with another function.
+TEST(FusedProduct, IsCheckedForEachOperation) {
+  const MachineConfig machine = config::load_hardware("edge");
+  const std::vector<std::pair<const char*, std::vector<const char*>>> cases = {
+      {",norm=rmsnorm,bias=1,activation=gelu,residual=1",
+       {",norm=rmsnorm,activation=gelu,residual=1", ",norm=rmsnorm,bias=1,activation=gelu",
+        ",norm=rmsnorm,bias=1,residual=1", ",norm=rmsnorm,bias=1,activation=silu,residual=1"}},
+      {",norm=layernorm", {"", ",norm=rmsnorm"}},
+      {",bias=1,activation=silu,gated=1,residual=1", {",activation=silu,gated=1,residual=1"}},
+      {",bias=1,rope=8x16", {",bias=1", ",bias=1,rope=8x8", ",bias=1,rope=4x16"}}};
+  for (const auto& [settings, others] : cases) {
+    const std::string product = "gemm:40x48x64";
+    const workload::Workload n = workload::load(product + settings);
+    const job::Tensors tensors = job::random_tensors(n, 3);
+    const std::vector<arith::Half> output = run(machine, n, "gemm", {}, &tensors).output;
+    EXPECT_TRUE(job::check_operation(n, tensors, output).passed) << settings;
+    for (const char* other : others) {
+      const workload::Workload wrong = workload::load(product + other);
+      EXPECT_FALSE(job::check_operation(wrong, tensors, output).passed) << settings << " as " << other;
+    }
+  }
+}
+
+// Operands of one byte have FP16 results, to which the epilogue applies.
+TEST(FusedProduct, TakesShortTypesWithAnEpilogue) {
+  const MachineConfig machine = config::load_hardware("edge");
+  for (const char* type : {"int8", "fp8_e4m3"}) {
+    const workload::Workload n =
+        workload::load(fmt::format("gemm:70x64x100,type={},bias=1,activation=silu,gated=1,residual=1", type));
+    const job::Tensors tensors = job::random_tensors(n, 5);
+    const job::RunResult r = run(machine, n, "gemm", {}, &tensors);
+    EXPECT_TRUE(r.golden_checked && r.golden.passed) << type << ": " << r.golden.to_string();
+  }
+}
+
+TEST(FusedProduct, NeedsRoomForRowsOfA) {
+  MachineConfig machine = config::load_hardware("edge");
+  machine.l1.size_bytes = 64 * 1024;
+  EXPECT_THROW(run(machine, workload::load("gemm:4x64x20000,norm=rmsnorm"), "gemm", {}, nullptr), job::RunError);
+  EXPECT_NO_THROW(run(machine, workload::load("gemm:4x64x20000"), "gemm", {}, nullptr));
+}
+
+TEST(FusedProduct, TakesTilesOfWholePairsAndHeads) {
+  const MachineConfig machine = config::load_hardware("edge");
+  const job::Tiling odd = job::parse_tiling("nq=4,nkv=5,kd=8,kv=2,m0=4,n0=4,k0=4");
+  for (const char* text : {"gemm:8x20x8,activation=silu,gated=1", "gemm:8x20x8,rope=4x8"}) {
+    EXPECT_THROW(run(machine, workload::load(text), "gemm", odd, nullptr), job::TilingError) << text;
+    EXPECT_NO_THROW(run(machine, workload::load(text), "gemm", {}, nullptr)) << text;
+  }
+}
+
+TEST(FusedProduct, RefusesWhatItCannotExpress) {
+  for (const char* settings :
+       {"bias=2", "bias", "bias=1,bias=1", "norm=none", "activation=tanh", "gated=1", "activation=silu,gated=yes",
+        "rope=8", "rope=3x6", "rope=8x12", "rope=8x64", "rope=8x8,activation=silu", "scale=2", "type=bf16,bias=1",
+        "type=int8,norm=rmsnorm", "bias=1,", "residual=1;bias=1"}) {
+    EXPECT_THROW(workload::load(fmt::format("gemm:8x32x16,{}", settings)), config::ConfigError) << settings;
+  }
+  EXPECT_THROW(workload::load("gemm:8x31x16,activation=silu,gated=1"), config::ConfigError);
+  EXPECT_EQ(workload::load("gemm:8x32x16,residual=1,bias=1,norm=rmsnorm").name(),
+            "gemm:8x32x16,norm=rmsnorm,bias=1,residual=1");
+}
+
+}  // namespace
+}  // namespace attnvp::runs
