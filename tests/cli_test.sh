@@ -200,6 +200,9 @@ for option in '--q q.npy' '--out o.npy' '--vcd w.vcd' '--timeline t.json' '--tra
   read -ra words <<<"$option"
   wrong "${words[0]} is for a single operation" run --net H=2,N=48,E=16,hidden=32,ffn=64,scope=layer "${words[@]}"
 done
+for option in --csv --svg --save; do
+  wrong "$option is for a single operation" search --net H=2,N=48,E=16,hidden=32,ffn=64,scope=layer "$option" f
+done
 layer=(--net "H=2,N=48,E=16,hidden=32,ffn=64,scope=layer" --data timing --no-cache)
 done_well run "${layer[@]}" --energy-range
 for line in '^power  ' '^area  ' '^DRAM need ' '^energy  *low  *spent  *high' 'at most [0-9.]+x'; do

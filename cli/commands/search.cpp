@@ -1,4 +1,6 @@
 // `attnvp search`: searches the best tile sizes of a layer on a machine.
+#include "explore/layers/search.h"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -12,6 +14,7 @@
 #include "explore/tuning/convergence.h"
 #include "explore/tuning/tuner.h"
 #include "platform/base/files.h"
+#include "platform/base/text.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"
@@ -107,9 +110,107 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
   return out;
 }
 
+explore::TuningOptions options_of(const SearchArguments& a) {
+  explore::TuningOptions options;
+  options.objective = objective_of(a.objective);
+  options.strategy = a.strategy;
+  options.seed = a.seed;
+  options.jobs = a.jobs;
+  options.evaluations = a.budget > 0 ? a.budget : a.strategy == "grid" ? UINT64_MAX : kDefaultBudget;
+  return options;
+}
+
+std::string gap_text(double bound, double gap) { return bound > 0 ? fmt::format("{:.3f}%", 100 * gap) : "unknown"; }
+
+std::string to_text(const Prepared& p, Objective objective, const explore::LayerSearch& all) {
+  report::Table table;
+  for (const char* title : {"operation", "dataflow"}) table.column(title, report::Table::Align::kLeft);
+  for (const char* title : {"times", "best", "lower bound", "gap", "evaluations"}) table.column(title);
+  table.column("tiling", report::Table::Align::kLeft);
+  for (const explore::OperationSearch& o : all.operations) {
+    const explore::TuningResult& r = o.result;
+    table.row({p.network.scope == workload::Scope::kModel ? o.group + ", " + o.name : o.name, o.schedule.text,
+               fmt::format("{}", o.times), cost_text(objective, r.best.cost.first),
+               r.bound > 0 ? cost_text(objective, r.bound) : "", gap_text(r.bound, r.gap()),
+               fmt::format("{} of {}{}", r.log.size(), r.points,
+                           r.is_complete  ? ""
+                           : r.is_stopped ? ", ended"
+                                          : ""),
+               job::tiling_line(r.best.schedule.tiling)});
+  }
+  table.row({"sum", "", "", cost_text(objective, all.best), all.bound > 0 ? cost_text(objective, all.bound) : "",
+             gap_text(all.bound, all.gap()), "", ""});
+  return fmt::format("{} on {}, least {}\n\n{}", p.network.name(), p.machine.name, explore::name_of(objective),
+                     table.text(text::line_width()));
+}
+
+std::string to_json(const Prepared& p, const SearchArguments& a, const explore::LayerSearch& all) {
+  nlohmann::ordered_json j = report::json_document();
+  j["hardware"] = p.machine.name;
+  report::add_machine(j, config::machine_hash(p.machine), a.settings);
+  j["network"] = p.network.name();
+  j["objective"] = a.objective;
+  j["unit"] = explore::unit_of(objective_of(a.objective));
+  j["strategy"] = a.strategy;
+  j["seed"] = a.seed;
+  j["best"] = all.best;
+  j["lower_bound"] = all.bound;
+  j["gap"] = all.gap();
+  bool is_stopped = false;
+  j["operations"] = nlohmann::ordered_json::array();
+  for (const explore::OperationSearch& o : all.operations) {
+    const explore::TuningResult& r = o.result;
+    nlohmann::ordered_json one{{"group", o.group},
+                               {"operation", o.name},
+                               {"dataflow", o.schedule.text},
+                               {"times", o.times},
+                               {"best", r.best.cost.first},
+                               {"lower_bound", r.bound},
+                               {"gap", r.gap()},
+                               {"complete", r.is_complete},
+                               {"cycles", static_cast<std::uint64_t>(r.best.cycles)},
+                               {"energy_pj", r.best.energy_pj},
+                               {"points", r.points},
+                               {"evaluations", r.log.size()}};
+    for (const auto& [key, value] : job::tiling_text(r.best.schedule.tiling)) one["tiling"][key] = value;
+    j["operations"].push_back(one);
+    is_stopped = is_stopped || r.is_stopped;
+  }
+  j["interrupted"] = is_stopped;
+  return report::json_text(j);
+}
+
+int search_layers(const SearchArguments& a, const Prepared& p) {
+  for (const auto& [option, value] : {std::pair{"--csv", &a.csv}, {"--svg", &a.svg}, {"--save", &a.save}}) {
+    if (value->empty()) continue;
+    throw config::ConfigError(fmt::format("{} is for a single operation; {} has several", option, p.network.name()));
+  }
+  files::Outputs outputs;
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+  const Interruption interruption;
+  explore::LayerSearchOptions options{options_of(a), a.seconds, [] { return Interruption::happened(); }, {}};
+  explore::LayerSearch all;
+  {
+    ProgressBar bar;
+    options.progress = [&](const std::string& operation, const explore::TuningProgress& now) {
+      bar.update(now.evaluations, now.budget == UINT64_MAX ? 0 : now.budget, operation);
+    };
+    all = explore::search_layers(p.machine, p.network, default_dataflow(a.dataflow, p.network, p.machine), p.energy,
+                                 options);
+  }
+  const std::string json = to_json(p, a, all);
+  config::note_machine(p.machine, a.settings);
+  files::note("seed", fmt::format("{}", a.seed));
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
+  outputs.commit();
+  print(a.json == "-" ? json : to_text(p, options.tuning.objective, all));
+  return Interruption::happened() ? kInterruptedStatus : 0;
+}
+
 int search(const SearchArguments& a) {
   const Objective objective = objective_of(a.objective);
   const Prepared p = prepare(a);
+  if (p.network.scope != workload::Scope::kAttention) return search_layers(a, p);
   const MachineConfig& machine = p.machine;
   const workload::Workload network = p.network.folded();
   const explore::Problem problem{
@@ -120,12 +221,7 @@ int search(const SearchArguments& a) {
   files::Output* const tiling_file = outputs.open("--save", a.save);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
-  explore::TuningOptions options;
-  options.objective = objective;
-  options.strategy = a.strategy;
-  options.seed = a.seed;
-  options.jobs = a.jobs;
-  options.evaluations = a.budget > 0 ? a.budget : a.strategy == "grid" ? UINT64_MAX : kDefaultBudget;
+  explore::TuningOptions options = options_of(a);
   const Interruption interruption;
   const auto start = std::chrono::steady_clock::now();
   options.is_stopped = [&] {

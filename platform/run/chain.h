@@ -6,9 +6,11 @@
 //
 // Besides the check of each operation on the operands that it had, the layer's results are compared with a chain in
 // double precision, from the same weights and first inputs. Its bound is measured: a second chain in double precision
-// rounds operands and results to the element types, and scores and P to FP16. With its deviations D, of which r_i is
-// the root mean square in row i and r that of all rows (h = 2^-11):
-//   |O - O_ref| <= kNoiseFactor max(r_i, r) + h |O_ref| + 2^-25, and the root mean square of O - O_ref, kMeanFactor r.
+// rounds operands and results to the element types, and scores and P to FP16. Let r_i be the root mean square of its
+// deviations in row i, r that of all rows, and o_i that of O_ref in row i. Deviations of large elements are larger, so
+// (h = 2^-11)
+//   |O - O_ref| <= kNoiseFactor max(r_i, r) max(1, |O_ref| / o_i) + h |O_ref| + 2^-25,
+// and the root mean square of O - O_ref is at most kMeanFactor r.
 #pragma once
 
 #include <cstdint>
