@@ -72,6 +72,33 @@ TEST(LayerChain, OfBlocksIsGolden) {
   }
 }
 
+// Requests of different lengths, two of which share a page; the machine is the reference that rounds.
+TEST(LayerChain, TakesRequestsAndPages) {
+  workload::Workload w = workload::load(kLlama + ",page=16,pages=8");
+  workload::Attention& a = w.attention();
+  a.requests = {{4, 32, {0, 1, 2}}, {6, 20, {0, 3}}};
+  a.batch = 2;
+  a.contexts = {36, 26};
+  a.append = true;
+  a.mask.queries = a.seq_q = 6;
+  a.seq_kv = 36;
+  const LayerGroup group = workload::groups_of(w).front();
+  std::vector<Half> k, rows;
+  const auto results =
+      run_rounded(group, [&](const LayerOperation& o, const job::Tensors& t, std::vector<Half>& result) {
+        if (o.name == "rotary") rows = result;
+        if (o.name == "attention") k = t.k;
+      });
+  EXPECT_TRUE(passed(results));
+  // K: 2 heads of 36 and of 26 keys, of 32 elements. The first 16 keys of both requests are those of page 0.
+  ASSERT_EQ(k.size(), std::size_t{2} * (36 + 26) * 32);
+  const std::size_t second = std::size_t{2} * 36 * 32;
+  EXPECT_TRUE(std::equal(k.begin(), k.begin() + 16 * 32, k.begin() + static_cast<std::ptrdiff_t>(second)));
+  // The first new token of the second request is the fifth row of 4 heads of Q and 2 of K.
+  const auto token = rows.begin() + (4 * 6 + 4) * 32;
+  EXPECT_TRUE(std::equal(token, token + 32, k.begin() + static_cast<std::ptrdiff_t>(second) + 20 * 32));
+}
+
 TEST(LayerChain, FindsAWrongElementOfAnyOperation) {
   for (const std::string& network : {kLlama, kLatent, kLatent + kExperts}) {
     const LayerGroup group = layer_of(network);
