@@ -52,6 +52,10 @@ for machine in mine derived; do
   done_well validate --data "$in/sizes.csv" --hw "$in/$machine.yaml" --json "$in/sizes.json" --markdown page.md
   holds '[.rows[].note] == ["mas", "flat", "flash2", "flash2"]' "$in/sizes.json"
 done
+# The page: its plot has a panel for times.
+grep -q '^## Machines$' page.md && grep -q '^## Where not to trust it$' page.md && grep -q '^### sizes$' page.md || failed 'a page without sections'
+grep -qF '](page.svg)' page.md && grep -q 'measured, us' page.svg || failed 'no plot beside the page'
+rm -- page.md page.svg
 # An entry for layers with an odd number of heads of Q for one of K.
 printf 'attention:\n  - {group: odd, dataflow: mas}\n  - flat\n' >"$in/mine.kernels.yml"
 printf 'net,time_us\n"H=4,HKV=2,N=16,E=16",2\n"H=6,HKV=2,N=16,E=16",2\n"H=2,N=16,E=16",2\n' >"$in/groups.csv"
@@ -59,10 +63,6 @@ done_well validate --data "$in/groups.csv" --hw "$in/mine.yaml" --json "$in/grou
 holds '[.rows[].note] == ["flat", "mas", "mas"]' "$in/groups.json"
 printf 'attention: {group: three, dataflow: mas}\n' >"$in/mine.kernels.yml"
 wrong "key 'attention.group': found 'three'; allowed are any, odd" validate --data "$in/groups.csv" --hw "$in/mine.yaml"
-# The page: its plot has a panel for times.
-grep -q '^## Machines$' page.md && grep -q '^## Where not to trust it$' page.md && grep -q '^### sizes$' page.md || failed 'a page without sections'
-grep -qF '](page.svg)' page.md && grep -q 'measured, us' page.svg || failed 'no plot beside the page'
-rm -- page.md page.svg
 printf 'attention: {up_to: "size=16", dataflow: mas}\n' >"$in/mine.kernels.yml"
 wrong "'size'" validate --data "$in/sizes.csv" --hw "$in/mine.yaml"
 printf 'attention: {tiling: "nq=16"}\n' >"$in/mine.kernels.yml"

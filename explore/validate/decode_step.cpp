@@ -61,7 +61,8 @@ KernelSums sums_of(const std::vector<StepLayers>& layers) {
 }
 
 Ranged standing_watts(const std::string& hardware, const std::vector<std::string>& settings) {
-  const KernelChoice any{"rows", {}, {}, true, {}, {}};
+  KernelChoice any;
+  any.dataflow = "rows";
   const KernelSums kernel = sums_of(run_kernel(hardware, settings, workload::load("copy:1x1024"), any));
   Ranged watts;
   watts.add(1 / kernel.seconds, kernel.standing_j);

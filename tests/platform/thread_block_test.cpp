@@ -67,9 +67,9 @@ TEST(ThreadBlockLaunch, TakesItsTimeForEveryBlockOfAWorker) {
 TEST(StepLaunch, TakesItsTimeForEveryTileOfAWorker) {
   MachineConfig slow = machine();
   const Case c{"H=8,NQ=4,NKV=512,E=64", "flash2:grid=steps", 4, 2};
-  slow.own<LaunchConfig>().block_seconds = 1e-6;
+  slow.own<LaunchConfig>().block_seconds = 8e-6;
   const std::uint64_t once = run(slow, c, false).cycles;
-  slow.own<LaunchConfig>().block_seconds = 2e-6;
+  slow.own<LaunchConfig>().block_seconds = 9e-6;
   EXPECT_NEAR(static_cast<double>(run(slow, c, false).cycles - once), 24 * 3750, 0.1 * 3750);
 }
 
