@@ -117,10 +117,10 @@ TEST(Coverage, IsTheShareOfRangesThatHaveTheMeasurement) {
 
 TEST(KernelTable, DecodingHasEntriesOfItsOwn) {
   KernelTable table;
-  table.kinds["attention"].all = {KernelChoice{"flash3", {}, {}, true, {}, {}}};
+  table.kinds["attention"].all = {KernelChoice{"flash3", {}, {}, false, true, {}, {}}};
   const auto of = [&table](const char* net) { return table.of(workload::load(net)).all.front().dataflow; };
   EXPECT_EQ(of("H=2,NQ=1,NKV=64,E=16"), "flash3");
-  table.kinds["decode"].all = {KernelChoice{"flash-decoding", {}, {}, true, {}, {}}};
+  table.kinds["decode"].all = {KernelChoice{"flash-decoding", {}, {}, false, true, {}, {}}};
   EXPECT_EQ(of("H=2,NQ=1,NKV=64,E=16"), "flash-decoding");
   EXPECT_EQ(of("H=2,N=64,E=16"), "flash3");
   EXPECT_TRUE(table.of(workload::load("gemm:8x8x8")).all.empty());  // left to the fastest dataflow
