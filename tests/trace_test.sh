@@ -42,8 +42,8 @@ run "${small[@]}" --vcd part.vcd --trace-scope core1.mac --trace-scope dram --tr
 # Every saved view names only signals and values of its dataflow's waveform.
 declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite' [rtl]='--vec rtl --trace-to 100000')
 mapping_of() { # NAMES
-  printf '# Numbers of the waveforms as names, for Surfer.\nName = attnvp\nBits = 5\n'
-  awk '/^[0-9]/ && $1 < 32 { code = $1; sub(/^[0-9]+ /, ""); sub(/^[?][^?]*[?]/, ""); print /[^ ]/ ? code " " $0 : code "[weak] -" }' "$1"
+  printf '# Numbers of the waveforms as names, for Surfer.\nName = attnvp\nBits = 6\n'
+  awk '/^[0-9]/ && $1 < 64 { code = $1; sub(/^[0-9]+ /, ""); sub(/^[?][^?]*[?]/, ""); print /[^ ]/ ? code " " $0 : code "[weak] -" }' "$1"
 }
 views=0
 for view in "$root"/traces/views/*.gtkw; do

@@ -124,9 +124,9 @@ TEST_F(ProvenanceTest, StandsBesideTheValues) {
 TEST_F(ProvenanceTest, RefusesWhatIsNoStatement) {
   EXPECT_EQ(refusal("cores: 2\nprovenance:\n  coers: assumed\n"),
             "my.yaml:3: key 'coers' is unknown; did you mean 'cores'?");
-  EXPECT_EQ(refusal("cores: 2\nprovenance:\n  cores: measured with a ruler\n"),
-            "my.yaml:3: provenance of 'cores': found 'measured with a ruler'; allowed is a statement that begins with "
-            "published, derived, calibrated or assumed");
+  EXPECT_EQ(refusal("cores: 2\nprovenance:\n  cores: guessed by eye\n"),
+            "my.yaml:3: provenance of 'cores': found 'guessed by eye'; allowed is a statement that begins with "
+            "published, measured, derived, calibrated or assumed");
   EXPECT_EQ(refusal("cores: 2\nprovenance: {cores: published}\n"),
             "my.yaml:2: provenance of 'cores': found 'published' alone; allowed is published followed by where");
   EXPECT_EQ(refusal("cores: 2\nprovenance: {cores: assumed, cores: assumed}\n"),
