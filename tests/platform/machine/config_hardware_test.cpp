@@ -84,8 +84,7 @@ TEST_F(Hardware, EffectiveYamlNestsSections) {
   const std::string yaml = to_yaml(MachineConfig{});
   EXPECT_EQ(yaml.substr(0, 104),
             "name: edge\nclock: 3.75 GHz\nclusters: 1\ncores: 2\nmac:\n  rows: 16\n  columns: 16\n  "
-            "pipeline_cycles: 30\n  "
-            "qu");
+            "weight_arrays: 0\n  pipel");
   EXPECT_NE(yaml.find("l1:\n  size: 5 MiB\n  banks: 16\n  bank_bandwidth: 32 B/cycle\n"), std::string::npos);
   EXPECT_NE(yaml.find("dram:\n  policy: fixed\n  size: 6 GiB\n  bandwidth: 30 GB/s\n  latency: 20 ns\n"),
             std::string::npos);
