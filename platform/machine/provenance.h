@@ -23,7 +23,7 @@ struct MachineConfig;
 
 namespace attnvp::config {
 
-// The first four can be stated. kUnstated: set without a statement; kSet: set by --set.
+// The first five can be stated. kUnstated: set without a statement; kSet: set by --set.
 enum class ProvenanceKind : std::uint8_t { kPublished, kMeasured, kDerived, kCalibrated, kAssumed, kUnstated, kSet };
 
 struct Provenance {
