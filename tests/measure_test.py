@@ -12,6 +12,7 @@ from pathlib import Path
 
 ATTNVP, SOURCE = sys.argv.pop(1), Path(sys.argv.pop(1))
 KIT = SOURCE / "examples/measure/measure_gpu.py"
+PARAMETERS = SOURCE / "examples/measure/measure_parameters.py"
 
 # Each launch takes 3 us, also by the host's clock. NVML counts 2 mJ of each replayed launch.
 TORCH = """
@@ -69,8 +70,8 @@ def nvmlDeviceGetTotalEnergyConsumption(device): return torch.energy
 """
 
 
-def kit(*words, modules=None):
-    command = [sys.executable, "-S", str(KIT), *words]  # -S: without installed packages
+def kit(*words, modules=None, script=KIT):
+    command = [sys.executable, "-S", str(script), *words]  # -S: without installed packages
     return subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(modules or "")})
 
 
@@ -92,6 +93,13 @@ class Kit(unittest.TestCase):
                             (["--net", "H=2,NQ=8,NKV=16,E=8,causal=1"], "allowed are equal lengths"),
                             (["--net", "tanh:4x4"], "operation 'tanh'"), (["--repeats", "0"], "--repeats 0"), ([], "PyTorch is missing")):
             run = kit(*words)
+            self.assertEqual((run.returncode, run.stdout), (2, ""), words)
+            self.assertIn(part, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1)
+
+    def test_parameters_need_cupy_and_a_time(self):
+        for words, part in (([], "CuPy is missing"), (["--energy-ms", "0"], "--energy-ms 0")):
+            run = kit(*words, script=PARAMETERS)
             self.assertEqual((run.returncode, run.stdout), (2, ""), words)
             self.assertIn(part, run.stderr)
             self.assertEqual(run.stderr.count("\n"), 1)

@@ -287,6 +287,9 @@ def main():
     parser.add_argument("--out", metavar="FILE", help="write the CSV here, not to standard output")
     parser.add_argument("--energy-ms", type=int, default=500, metavar="T", help="time per row for its power [ms]")
     options = parser.parse_args()
+    if options.energy_ms < 1:
+        print(f"measure_parameters.py: --energy-ms {options.energy_ms}; allowed is 1 or more", file=sys.stderr)
+        return 2
     try:
         parameters = Parameters(options.energy_ms)
     except ImportError:

@@ -295,6 +295,10 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
   }
   for (std::uint32_t k = 0; k < machine.cores; ++k) {
     const MacConfig mac = machine.core(k).mac;
+    const VecConfig vec = machine.core(k).vec;
+    if (vec.rows > vec.lanes) {
+      fail(origin, fmt::format("key 'vec.rows': found {}; allowed is at most vec.lanes, {}", vec.rows, vec.lanes));
+    }
     if (mac.weight_arrays == 0 || mac.resident_tiles == 0) continue;
     fail(origin, fmt::format("key 'mac.resident_tiles': found {} tiles in arrays that hold weights; allowed is 0 with "
                              "mac.weight_arrays={}",

@@ -302,6 +302,11 @@ TEST_F(Hardware, ChecksKeysAgainstEachOther) {
             "l1.size, 4 KiB");
   EXPECT_EQ(refusal("l0: {size: 1 KiB}\nl1: {size: 4 KiB}\ndma: {burst: 8 KiB}\n"),
             "my.yaml: key 'dma.burst': found '8 KiB'; allowed is at most l1.size, 4 KiB");
+  EXPECT_EQ(refusal("vec: {lanes: 8, rows: 16}\n"),
+            "my.yaml: key 'vec.rows': found 16; allowed is at most vec.lanes, 8");
+  EXPECT_EQ(refusal("mac: {weight_arrays: 2, resident_tiles: 4}\n"),
+            "my.yaml: key 'mac.resident_tiles': found 4 tiles in arrays that hold weights; allowed is 0 with "
+            "mac.weight_arrays=2");
 }
 
 TEST_F(Hardware, ChecksMachinesMadeByCode) {
