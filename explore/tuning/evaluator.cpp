@@ -49,11 +49,8 @@ namespace {
 constexpr double kStopped = 1.02;
 }  // namespace
 
-std::optional<Evaluator::Totals> Evaluator::run(const workload::Workload& network, const job::Schedule& schedule,
-                                                double limit) {
-  if (runner_ == nullptr) {
-    runner_ = std::make_unique<job::Runner>(sample_ ? sample_->machine : machine_, energy_, false);
-  }
+std::optional<Evaluator::Totals> Evaluator::run(const Part& part, const job::Schedule& schedule, double limit) {
+  if (part.runner == nullptr) part.runner = std::make_unique<job::Runner>(part.machine, energy_, false);
   job::RunOptions options;
   options.full_data = false;
   if (objective_ == Objective::kCycles && kStopped * limit < 1e18) {
@@ -61,38 +58,40 @@ std::optional<Evaluator::Totals> Evaluator::run(const workload::Workload& networ
   }
   ++runs_;
   try {
-    const job::RunResult r = runner_->run(network, schedule, nullptr, options);
+    const job::RunResult r = part.runner->run(part.network, schedule, nullptr, options);
     return Totals{static_cast<double>(r.cycles), r.total_energy_pj(), 0};
   } catch (const config::ConfigError&) {  // tiles exceed the smaller job
   } catch (const job::RunError&) {
-    runner_.reset();  // unusable after a failure
+    part.runner.reset();  // unusable after a failure
   }
   return std::nullopt;
 }
 
-std::optional<Evaluator::Totals> Evaluator::run_or_recall(const workload::Workload& network,
-                                                          const job::Schedule& schedule, double limit) {
-  const MachineConfig& machine = sample_ ? sample_->machine : machine_;
+std::optional<Evaluator::Totals> Evaluator::run_or_recall(const Part& part, const job::Schedule& schedule,
+                                                          double limit) {
   schedule::StreamDemand demand;
   try {
     const double most = objective_ == Objective::kCycles ? limit : std::numeric_limits<double>::infinity();
-    demand = schedule::stream_demand(job::make_job(machine, network, schedule), machine, most);
+    demand = schedule::stream_demand(job::make_job(part.machine, part.network, schedule), part.machine, most);
   } catch (const config::ConfigError&) {  // tiles exceed the smaller job
     return std::nullopt;
   }
   if (objective_ == Objective::kCycles && demand.cycles > limit) return std::nullopt;
   const auto [known, fresh] = by_stream_.try_emplace(demand.digest);
-  if (fresh) known->second = run(network, schedule, limit);
+  if (fresh) known->second = run(part, schedule, limit);
   if (known->second) known->second->demand = demand.cycles;
   return known->second;
 }
 
 std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedule, double limit) {
-  if (!sample_) return run_or_recall(network_, schedule, limit);
+  if (!sample_) return run_or_recall({machine_, network_, runner_}, schedule, limit);
+  const Part of_large{sample_->machine, sample_->large, runner_};
+  const Part of_small = sample_->machine_of_small ? Part{*sample_->machine_of_small, sample_->small, runner_of_small_}
+                                                  : Part{sample_->machine, sample_->small, runner_};
   // Stops the larger sample when the estimate for the whole job exceeds the limit.
-  const std::optional<Totals> large = run_or_recall(sample_->large, schedule, sample_->most_of_large(limit));
+  const std::optional<Totals> large = run_or_recall(of_large, schedule, sample_->most_of_large(limit));
   if (!large || sample_->work_small == 0) return large;
-  const std::optional<Totals> small = run_or_recall(sample_->small, schedule, std::numeric_limits<double>::infinity());
+  const std::optional<Totals> small = run_or_recall(of_small, schedule, std::numeric_limits<double>::infinity());
   const double times = sample_->work_all / sample_->work_large;
   if (!small) return Totals{large->cycles * times, large->energy_pj * times, 0};  // tiles exceed the small one
   return Totals{sample_->extrapolated(small->cycles, large->cycles),

@@ -38,8 +38,7 @@ struct Evaluation {
 
 class Evaluator {
  public:
-  // `sample` selects low-fidelity evaluation. Only one evaluator may exist at a time, and no other job::Runner may be
-  // created while it is used.
+  // `sample` selects low-fidelity evaluation.
   Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
             Objective objective, std::optional<Sample> sample);
   ~Evaluator();
@@ -61,9 +60,15 @@ class Evaluator {
     double cycles = 0, energy_pj = 0, demand = 0;
   };
   static std::string key(const job::Schedule& schedule);
-  std::optional<Totals> run(const workload::Workload& network, const job::Schedule& schedule, double limit);
+  // A job that is run: the whole, or a part of it.
+  struct Part {
+    const MachineConfig& machine;
+    const workload::Workload& network;
+    std::unique_ptr<job::Runner>& runner;
+  };
+  std::optional<Totals> run(const Part& part, const job::Schedule& schedule, double limit);
   std::optional<Totals> simulate(const job::Schedule& schedule, double limit);
-  std::optional<Totals> run_or_recall(const workload::Workload& network, const job::Schedule& schedule, double limit);
+  std::optional<Totals> run_or_recall(const Part& part, const job::Schedule& schedule, double limit);
   const Evaluation& remember(const job::Schedule& schedule, const std::optional<Totals>& totals);
 
   const MachineConfig machine_;
@@ -71,7 +76,7 @@ class Evaluator {
   const config::EnergyTable energy_;
   const Objective objective_;
   const std::optional<Sample> sample_;
-  std::unique_ptr<job::Runner> runner_;
+  std::unique_ptr<job::Runner> runner_, runner_of_small_;  // the second for a machine of its own
   std::map<std::string, Evaluation> known_;
   Evaluation beyond_;                                         // result for schedules above the limit
   std::map<std::uint64_t, std::optional<Totals>> by_stream_;  // digest of the command stream to the run's totals

@@ -110,8 +110,9 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   }
   if (sample && network.gemm() != nullptr) {  // tiles must not exceed the smaller product
     for (Arm& arm : arms) {
-      arm.tuner = std::make_unique<Tuner>(arm.tuner->problem(), options, sample->small.gemm()->rows,
-                                          sample->small.gemm()->columns);
+      const workload::Gemm& small = *sample->small.gemm();
+      arm.tuner =
+          std::make_unique<Tuner>(arm.tuner->problem(), options, TileLimits{small.rows, small.columns, small.depth});
     }
   }
   const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;

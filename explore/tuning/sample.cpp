@@ -19,6 +19,12 @@ using workload::RowOperation;
 constexpr std::uint32_t kFewestBlocks = 4, kFewestOfProduct = 16;
 // Fewer clusters are used if the events that remain are at most the wanted number divided by this.
 constexpr double kEnoughOfProduct = 0.25;
+// Columns of a product behind a cache: tiles of 128 rows with more columns do not fit into L1.
+constexpr std::uint32_t kFewestColumns = 512;
+// Depth of the larger sample of a product. The part of its time that does not repeat with the depth (first loads, store
+// of the result) is at most the rest of kRepeatedOfDepth.
+constexpr std::uint32_t kShallow = 512;
+constexpr double kRepeatedOfDepth = 0.5;
 
 bool is_uniform(const Attention& n) {
   return !n.ragged() && n.requests.empty() && n.page == 0 && !n.mask.by_key() && n.bias != workload::Bias::kTensor;
@@ -146,23 +152,21 @@ std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, dou
   return s.work_all >= 4 ? std::optional<Sample>(s) : std::nullopt;
 }
 
-// Fewer clusters with their share of the columns and of the bandwidth: every cluster has as many blocks as in the whole
-// product, also in the last round of an uneven distribution. The memory needs as long as for the whole product's
-// operands.
-std::optional<Sample> product_on_fewer_clusters(const MachineConfig& m, const Gemm& g, double share) {
-  const bool is_cached = m.dram.policy == "cached";
-  if (m.interconnect.kind != "ideal" || m.has_l2() || (!is_cached && m.dram.policy != "fixed")) return std::nullopt;
-  std::uint32_t parts = 1;
-  for (std::uint32_t d = 2; d <= m.clusters && parts * share < 1; ++d) {
-    if (m.clusters % d == 0 && g.columns % (d * m.mac.columns) == 0) parts = d;
-  }
-  if (parts * share < kEnoughOfProduct) return std::nullopt;
+// Bytes of a product in a cache that its depth changes, and the others.
+double bytes_of_operands(const Gemm& g) { return (1.0 * g.rows + g.columns) * g.depth * hal::element_bytes(g.type); }
+double bytes_of_result(const Gemm& g) {
+  return 1.0 * g.rows * g.result_columns() * (g.fusion.has_residual ? 2 : 1) * hal::element_bytes(g.type);
+}
+
+// `parts` times fewer clusters with their share of the columns and of the bandwidth: every cluster has as many blocks
+// as in the whole product, also in the last round of an uneven distribution. The memory needs as long as for the whole
+// product's operands.
+Sample product_on_fewer_clusters(const MachineConfig& m, const Gemm& g, std::uint32_t parts) {
   Sample s;
   s.machine = m;
   s.machine.clusters /= parts;
-  const Gemm some = with_columns(g, g.columns / parts);
   double part = 1.0 / parts;
-  if (is_cached) {
+  if (m.dram.policy == "cached") {
     const double a = 1.0 * g.rows * g.depth;
     const double others =
         1.0 * g.columns * g.depth + 1.0 * g.result_columns() * g.rows * (g.fusion.has_residual ? 2 : 1);
@@ -174,9 +178,46 @@ std::optional<Sample> product_on_fewer_clusters(const MachineConfig& m, const Ge
     part = (a + others / parts) / (a + others);
   }
   s.machine.dram.bytes_per_second *= part;
-  s.small = s.large = some;
+  s.small = s.large = with_columns(g, g.columns / parts);
   s.work_small = 0, s.work_large = s.work_all = 1;
   return s;
+}
+
+// The product of a sample with less depth. The cache shrinks as the operands do.
+Sample shallower(Sample s) {
+  const Gemm g = *s.large.gemm();
+  Gemm large = g, small = g;
+  large.depth = kShallow;
+  small.depth = kShallow / 2;
+  const auto resized = [&](const Gemm& part) {
+    MachineConfig machine = s.machine;
+    auto& cache = machine.own<CacheConfig>();
+    cache.size_bytes = static_cast<std::uint64_t>(static_cast<double>(cache.size_bytes) *
+                                                  (bytes_of_operands(part) + bytes_of_result(g)) /
+                                                  (bytes_of_operands(g) + bytes_of_result(g)));
+    return machine;
+  };
+  s.machine_of_small = resized(small);
+  s.machine = resized(large);
+  s.small = small;
+  s.large = large;
+  s.work_small = 1, s.work_large = 2, s.work_all = 2.0 * g.depth / kShallow;
+  s.repeated = kRepeatedOfDepth;
+  return s;
+}
+
+// Fewer clusters and, behind a cache, less depth.
+std::optional<Sample> product_of_equal_blocks(const MachineConfig& m, const Gemm& g, double share) {
+  const bool is_cached = m.dram.policy == "cached";
+  if (m.interconnect.kind != "ideal" || m.has_l2() || (!is_cached && m.dram.policy != "fixed")) return std::nullopt;
+  const std::uint32_t least_columns = is_cached ? kFewestColumns : 1;
+  std::uint32_t parts = 1;
+  for (std::uint32_t d = 2; d <= m.clusters && parts * share < 1; ++d) {
+    if (m.clusters % d == 0 && g.columns % (d * m.mac.columns) == 0 && g.columns / d >= least_columns) parts = d;
+  }
+  if (is_cached && g.depth >= 4 * kShallow) return shallower(product_on_fewer_clusters(m, g, parts));
+  if (parts * share < kEnoughOfProduct) return std::nullopt;
+  return product_on_fewer_clusters(m, g, parts);
 }
 
 // Extent for about the wanted number of events; 0 if it is too short to be reduced.
@@ -265,7 +306,7 @@ std::optional<Sample> sample_of(const MachineConfig& machine, const workload::Wo
   if (here <= steps) return std::nullopt;
   const double share = static_cast<double>(steps) / static_cast<double>(here);
   if (const Gemm* g = w.gemm()) {
-    std::optional<Sample> s = product_on_fewer_clusters(machine, *g, share);
+    std::optional<Sample> s = product_of_equal_blocks(machine, *g, share);
     if (!s) s = smaller_product(machine, *g, share, 2 * kFewestOfProduct);
     return s ? s : smaller_product(machine, *g, share, kFewestOfProduct);
   }

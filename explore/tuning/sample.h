@@ -1,8 +1,9 @@
 // Low-fidelity evaluation by a smaller job of the same kind. It has fewer clusters with their share of the DRAM
-// bandwidth, then fewer heads, then fewer query rows (products: also fewer columns; decoding: fewer keys). Two sizes
-// are run, and the time of the whole job is extrapolated:
+// bandwidth, then fewer heads, then fewer query rows (products: also fewer columns, or less depth behind a cache;
+// decoding: fewer keys). Two sizes are run, and the time of the whole job is extrapolated:
 //   T = T(large) + (W - W(large)) (T(large) - T(small)) / (W(large) - W(small)),  W: work, in units of the small job.
-// The result is at least 95% of T(large) W / W(large), because the part that is not repeated is assumed to be small.
+// The result is at least 95% of T(large) W / W(large) (with less depth 50%), because the part that is not repeated is
+// assumed to be small.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,16 @@ namespace attnvp::explore {
 
 struct Sample {
   MachineConfig machine;
+  std::optional<MachineConfig> machine_of_small;  // if it differs
   workload::Workload small, large;
   double work_small = 1, work_large = 2, work_all = 1;
+  double repeated = 0.95;  // least share of the larger sample's time that repeats with the work
   double extrapolated(double of_small, double of_large) const {
     return std::max(of_large + (work_all - work_large) * (of_large - of_small) / (work_large - work_small),
-                    kRepeated * of_large * work_all / work_large);
+                    repeated * of_large * work_all / work_large);
   }
   // Cycles of the larger sample above which the estimate for the whole job exceeds `limit`.
-  double most_of_large(double limit) const { return limit * work_large / work_all / kRepeated; }
-
- private:
-  static constexpr double kRepeated = 0.95;
+  double most_of_large(double limit) const { return limit * work_large / work_all / repeated; }
 };
 
 // Events (schedule::count_steps) of a job under some schedule, counted up to `most`.

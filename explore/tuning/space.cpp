@@ -135,15 +135,16 @@ MemoryUse memory_use_of(const Parameter& p) {
 
 }  // namespace
 
-Space::Space(const Problem& problem, std::uint32_t most_rows, std::uint32_t most_columns)
+Space::Space(const Problem& problem, const TileLimits& limits)
     : problem_(problem),
       dataflow_(problem.schedule.declaration()),
       job_(job::make_job(problem.machine, problem.network, problem.schedule)),
       extents_(job_),
       given_(job::words_of(problem.schedule.tiling, dataflow_)) {
   hal::Layer& layer = extents_.block.layer;
-  layer.seq_q = std::min(layer.seq_q, most_rows);
-  layer.seq_kv = std::min(layer.seq_kv, most_columns);
+  layer.seq_q = std::min(layer.seq_q, limits.rows);
+  layer.seq_kv = std::min(layer.seq_kv, limits.columns);
+  layer.emb = std::min(layer.emb, limits.depth);
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = static_cast<int>(i);
     coarse_.push_back(is_open(i) ? coarse_of(parameter(i), extents_) : ParameterValues{given_[i]});

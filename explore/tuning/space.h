@@ -27,11 +27,15 @@ struct Problem {
 
 using ParameterVector = std::vector<std::uint32_t>;
 
+struct TileLimits {
+  std::uint32_t rows = UINT32_MAX, columns = UINT32_MAX, depth = UINT32_MAX;
+};
+
 class Space {
  public:
-  // `most_rows`, `most_columns`: limits for tiles of scores or of a product. Throws config::ConfigError if layer,
+  // `limits`: for tiles of scores or of a product. Throws config::ConfigError if layer,
   // dataflow and machine are incompatible.
-  explicit Space(const Problem& problem, std::uint32_t most_rows = UINT32_MAX, std::uint32_t most_columns = UINT32_MAX);
+  explicit Space(const Problem& problem, const TileLimits& limits = {});
 
   std::size_t parameters() const { return given_.size(); }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }

@@ -18,11 +18,8 @@ namespace {
 constexpr std::uint64_t kMostCounted = 200'000;  // limit of counted events of a starting point
 }  // namespace
 
-Tuner::Tuner(Problem problem, const TuningOptions& options, std::uint32_t most_rows, std::uint32_t most_columns)
-    : problem_(std::move(problem)),
-      options_(options),
-      space_(problem_, most_rows, most_columns),
-      starts_(space_.starts()) {
+Tuner::Tuner(Problem problem, const TuningOptions& options, const TileLimits& limits)
+    : problem_(std::move(problem)), options_(options), space_(problem_, limits), starts_(space_.starts()) {
   if (starts_.empty()) space_.refuse();
   // The shortest runs come first, because later ones are stopped at their cost.
   std::vector<std::pair<std::uint64_t, ParameterVector>> counted;

@@ -62,9 +62,8 @@ struct TuningResult {
 // Resumable search of one dataflow.
 class Tuner {
  public:
-  // Throws job::RunError or config::ConfigError if nothing fits. `most_rows`, `most_columns`: limits of a tile.
-  Tuner(Problem problem, const TuningOptions& options, std::uint32_t most_rows = UINT32_MAX,
-        std::uint32_t most_columns = UINT32_MAX);
+  // Throws job::RunError or config::ConfigError if nothing fits.
+  Tuner(Problem problem, const TuningOptions& options, const TileLimits& limits = {});
 
   // The starting point with the fewest events, for choosing the smaller job.
   job::Schedule first() const;

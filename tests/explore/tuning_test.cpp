@@ -154,6 +154,29 @@ TEST(Tuner, ChoosesBySmallerJobsAsByWholeOnes) {
   }
 }
 
+// A product behind a cache is evaluated with less depth on fewer clusters. Its estimate is near the time of the whole.
+TEST(Evaluator, EstimatesAProductOfLessDepth) {
+  const MachineConfig machine = config::load_hardware("a100-80gb", {"clusters=12"});
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  const StepCount many = [](const MachineConfig&, const workload::Workload&, std::uint64_t) { return 10'000'000; };
+  for (const char* net : {"gemm:512x2048x4096", "gemm:128x4096x8192", "gemm:700x1536x3000"}) {
+    const workload::Workload network = workload::load(net);
+    const std::optional<Sample> sample = sample_of(machine, network, 20'000, many);
+    ASSERT_TRUE(sample) << net;
+    EXPECT_EQ(sample->large.gemm()->depth, 512U) << net;
+    EXPECT_LT(sample->machine.clusters, machine.clusters) << net;
+    for (const char* tiles :
+         {"nq=128,nkv=64,kd=64,kv=3,m0=128,n0=32,k0=64", "nq=64,nkv=128,kd=256,kv=2,m0=64,n0=32,k0=64"}) {
+      job::Schedule schedule = job::parse_dataflow("gemm");
+      schedule.tiling = job::parse_tiling(tiles);
+      Evaluator part(machine, network, energy, Objective::kCycles, sample);
+      Evaluator whole(machine, network, energy, Objective::kCycles, std::nullopt);
+      const double estimate = part.evaluate(schedule).cycles, cycles = whole.evaluate(schedule).cycles;
+      EXPECT_NEAR(estimate / cycles, 1, 0.05) << net << " " << tiles;
+    }
+  }
+}
+
 TEST(Tuner, ChoosesTheVariantThatCostsLeast) {
   const Problem p = problem("H=2,N=256,E=64", "weave");
   const std::uint64_t chosen = cycles_of(p, choose(p));

@@ -89,7 +89,7 @@ void MultiChannelDma::end_burst(InFlight& entry) {
   }
   --entry.descriptor->bursts;
   entry.channel->counted -= config_.counted(entry.bytes);
-  free_buffers_.push_back(entry.buffer);
+  if (ctx_.full_data) free_buffers_.push_back(entry.buffer);
   if (entry.access != nullptr) free_accesses_.push_back(entry.access);
   entry.retired = true;
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "firmware/hal/registers.h"
 #include "models/engine/dma_controller/transfer.h"
@@ -57,14 +57,11 @@ MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleConte
              hal::l1_base(module_context.cluster),
              module_context.map,
              module_context.context.partition_of(module_context.cluster)},
-      buffers_(config_.outstanding, std::vector<unsigned char>(config_.burst_bytes)),
-      free_buffers_(config_.outstanding),
       issue_possible_(ctx_.event_queue),
       retire_possible_(ctx_.event_queue),
       arrived_(ctx_.event_queue),
       l1_read_(ctx_),
       write_access_(ctx_) {
-  std::iota(free_buffers_.rbegin(), free_buffers_.rend(), std::size_t{0});
   control_.register_b_transport(this, &MultiChannelDma::control_transport);
   control_.register_transport_dbg(this, &MultiChannelDma::control_peek);
   for (std::uint32_t i = 0; i < config_.channels; ++i) {
@@ -242,7 +239,11 @@ MultiChannelDma::DmaChannel* MultiChannelDma::choose() {
 }
 
 std::size_t MultiChannelDma::take_buffer(std::uint64_t bytes) {
-  if (free_buffers_.empty()) {  // short bursts may need more buffers
+  if (!ctx_.full_data) {  // one buffer, which no target reads, for all bursts
+    if (buffers_.empty()) buffers_.emplace_back(config_.burst_bytes);
+    return 0;
+  }
+  if (free_buffers_.empty()) {
     free_buffers_.push_back(buffers_.size());
     buffers_.emplace_back();
   }
@@ -325,7 +326,8 @@ bool MultiChannelDma::begin_access(tlm::tlm_command command, std::uint64_t addre
     return true;
   }
   if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus_.name());
-  return access_->payload.is_response_ok();
+  free_accesses_.push_back(std::exchange(access_, nullptr));
+  return free_accesses_.back()->payload.is_response_ok();
 }
 
 // Adds the burst to the bursts in flight. It ends after `delay`, or with the response of its target.

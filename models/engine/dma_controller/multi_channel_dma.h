@@ -113,7 +113,7 @@ class MultiChannelDma : public DmaController {
     bool to_l1 = false;
     bool written = false, from_l1 = false;
     std::uint64_t issued_fs = 0;
-    BusAccess* access = nullptr;   // nullptr: an access to the own L1
+    BusAccess* access = nullptr;   // nullptr: an access to the own L1, or one that completed at once
     bool open = false;             // the target has not responded yet
     bool retired = false;          // waits for earlier entries to leave the list
     std::uint64_t done_cycle = 0;  // cycle of the end of the read, or of read and write

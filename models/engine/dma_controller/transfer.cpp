@@ -48,24 +48,6 @@ bool Transfer::at_last() const {
   return plane_ + 1 == planes_ && row_ + 1 == rows_ && row_bytes_ - offset_ <= burst_bytes_;
 }
 
-Burst Transfer::next() {
-  Burst burst;
-  const std::uint64_t at = offset_;
-  burst.source = source_.address + plane_ * source_.plane_stride + row_ * source_.row_stride + at;
-  burst.destination = destination_.address + plane_ * destination_.plane_stride + row_ * destination_.row_stride + at;
-  burst.bytes = std::min(burst_bytes_, row_bytes_ - at);
-  offset_ += burst.bytes;
-  if (offset_ == row_bytes_) {
-    offset_ = 0;
-    if (++row_ == rows_) {
-      row_ = 0;
-      ++plane_;
-    }
-  }
-  burst.last = done();
-  return burst;
-}
-
 std::uint64_t copy_bytes(const hal::Descriptor& d) { return d.row_bytes(0) * d.rows * d.tail.copy.planes; }
 
 std::uint64_t copy_bursts(const hal::Descriptor& d, std::uint64_t burst_bytes) {
