@@ -49,8 +49,8 @@ namespace {
 constexpr double kStopped = 1.02;
 }  // namespace
 
-std::optional<Evaluator::Totals> Evaluator::run(const Part& part, const job::Schedule& schedule, double limit) {
-  if (part.runner == nullptr) part.runner = std::make_unique<job::Runner>(part.machine, energy_, false);
+std::optional<Evaluator::Totals> Evaluator::run(const SimulatedJob& job, const job::Schedule& schedule, double limit) {
+  if (job.runner == nullptr) job.runner = std::make_unique<job::Runner>(job.machine, energy_, false);
   job::RunOptions options;
   options.full_data = false;
   if (objective_ == Objective::kCycles && kStopped * limit < 1e18) {
@@ -58,36 +58,37 @@ std::optional<Evaluator::Totals> Evaluator::run(const Part& part, const job::Sch
   }
   ++runs_;
   try {
-    const job::RunResult r = part.runner->run(part.network, schedule, nullptr, options);
+    const job::RunResult r = job.runner->run(job.network, schedule, nullptr, options);
     return Totals{static_cast<double>(r.cycles), r.total_energy_pj(), 0};
   } catch (const config::ConfigError&) {  // tiles exceed the smaller job
   } catch (const job::RunError&) {
-    part.runner.reset();  // unusable after a failure
+    job.runner.reset();  // unusable after a failure
   }
   return std::nullopt;
 }
 
-std::optional<Evaluator::Totals> Evaluator::run_or_recall(const Part& part, const job::Schedule& schedule,
+std::optional<Evaluator::Totals> Evaluator::run_or_recall(const SimulatedJob& job, const job::Schedule& schedule,
                                                           double limit) {
   schedule::StreamDemand demand;
   try {
     const double most = objective_ == Objective::kCycles ? limit : std::numeric_limits<double>::infinity();
-    demand = schedule::stream_demand(job::make_job(part.machine, part.network, schedule), part.machine, most);
+    demand = schedule::stream_demand(job::make_job(job.machine, job.network, schedule), job.machine, most);
   } catch (const config::ConfigError&) {  // tiles exceed the smaller job
     return std::nullopt;
   }
   if (objective_ == Objective::kCycles && demand.cycles > limit) return std::nullopt;
   const auto [known, fresh] = by_stream_.try_emplace(demand.digest);
-  if (fresh) known->second = run(part, schedule, limit);
+  if (fresh) known->second = run(job, schedule, limit);
   if (known->second) known->second->demand = demand.cycles;
   return known->second;
 }
 
 std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedule, double limit) {
   if (!sample_) return run_or_recall({machine_, network_, runner_}, schedule, limit);
-  const Part of_large{sample_->machine, sample_->large, runner_};
-  const Part of_small = sample_->machine_of_small ? Part{*sample_->machine_of_small, sample_->small, runner_of_small_}
-                                                  : Part{sample_->machine, sample_->small, runner_};
+  const SimulatedJob of_large{sample_->machine, sample_->large, runner_};
+  const SimulatedJob of_small = sample_->machine_of_small
+                                    ? SimulatedJob{*sample_->machine_of_small, sample_->small, runner_of_small_}
+                                    : SimulatedJob{sample_->machine, sample_->small, runner_};
   // Stops the larger sample when the estimate for the whole job exceeds the limit.
   const std::optional<Totals> large = run_or_recall(of_large, schedule, sample_->most_of_large(limit));
   if (!large || sample_->work_small == 0) return large;

@@ -61,14 +61,14 @@ class Evaluator {
   };
   static std::string key(const job::Schedule& schedule);
   // A job that is run: the whole, or a part of it.
-  struct Part {
+  struct SimulatedJob {
     const MachineConfig& machine;
     const workload::Workload& network;
     std::unique_ptr<job::Runner>& runner;
   };
-  std::optional<Totals> run(const Part& part, const job::Schedule& schedule, double limit);
+  std::optional<Totals> run(const SimulatedJob& job, const job::Schedule& schedule, double limit);
   std::optional<Totals> simulate(const job::Schedule& schedule, double limit);
-  std::optional<Totals> run_or_recall(const Part& part, const job::Schedule& schedule, double limit);
+  std::optional<Totals> run_or_recall(const SimulatedJob& job, const job::Schedule& schedule, double limit);
   const Evaluation& remember(const job::Schedule& schedule, const std::optional<Totals>& totals);
 
   const MachineConfig machine_;
