@@ -12,6 +12,7 @@
 #include "explore/analysis/versus.h"
 #include "platform/base/files.h"
 #include "platform/base/text.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::cli {
 
@@ -21,6 +22,7 @@ struct ParetoArguments {
   std::string database;
   std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; minimised, "max:..." maximised
   std::string where;                                   // condition on rows
+  std::vector<std::string> networks;                   // "decode=NETWORK": joins the jobs of a design
   std::string within;                                  // "5%": least y within that distance of the best x
   std::string versus;                                  // "mas,flat": finds where the first wins
   std::string csv, svg, html;
@@ -33,9 +35,14 @@ constexpr std::size_t kMostLosses = 10;
 std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 int pareto(const ParetoArguments& a) {
-  std::vector<Goal> goals{Goal(a.x, "-x"), Goal(a.y, "-y")};
-  if (!a.z.empty()) goals.emplace_back(a.z, "-z");
-  explore::Selection selection(a.database, a.where);
+  const explore::Networks networks(a.networks);
+  if (networks.any() && !(a.versus.empty() && a.html.empty())) {
+    throw config::ConfigError(
+        fmt::format("{} with --network: needs jobs of one network", a.versus.empty() ? "--html" : "--versus"));
+  }
+  std::vector<Goal> goals{Goal(a.x, "-x", networks), Goal(a.y, "-y", networks)};
+  if (!a.z.empty()) goals.emplace_back(a.z, "-z", networks);
+  explore::Selection selection(a.database, a.where, networks);
   const std::uint64_t without = selection.drop_without(goals);
   const explore::Front front = explore::front_of(selection, std::move(goals), a.database);
   std::string versus, versus_shown;  // for the page; for the terminal
@@ -49,8 +56,10 @@ int pareto(const ParetoArguments& a) {
   const auto first = [&](const char* column) {
     return selection.text(selection.rows().front(), explore::column_index(column));
   };
+  std::string network = networks.any() ? "" : first("network");
+  for (const auto& [name, of] : networks.named()) network += (network.empty() ? "" : ", ") + name;
   const std::string title =
-      text::printable(fmt::format("{} on {} ({}{})", first("network"), first("hardware"), stem(a.database), where));
+      text::printable(fmt::format("{} on {} ({}{})", network, first("hardware"), stem(a.database), where));
   files::Outputs outputs;
   files::Output* const csv = outputs.open("--csv", a.csv);
   files::Output* const svg = outputs.open("--svg", a.svg);
@@ -62,7 +71,9 @@ int pareto(const ParetoArguments& a) {
                 files::Form::kHtml);
   }
   outputs.commit();
-  std::string out = fmt::format("{} of {} jobs are on the front", front.rows.size(), selection.rows().size());
+  std::string out = fmt::format("{} of {} {} are on the front", front.rows.size(), selection.rows().size(),
+                                networks.any() ? "designs" : "jobs");
+  if (selection.incomplete() > 0) out += fmt::format("; {} more lack a network", selection.incomplete());
   if (selection.failed() > 0) out += fmt::format("; {} more failed", selection.failed());
   if (without > 0) out += fmt::format("; {} more have no such value", without);
   out += "\n\n";
@@ -86,6 +97,9 @@ void add_pareto(CLI::App& app, int& status) {
   command.add_option("-y", a->y, "the same, upwards in the plot")->capture_default_str();
   add_text(command, "-z", a->z, "a third one, the colour in the plot");
   add_text(command, "--where", a->where, "only jobs for which it holds, e.g. \"cores == 2\"");
+  add_list(
+      command, "--network", a->networks,
+      "a name for a network in expressions, 'decode=NETWORK': designs with jobs of all named networks are compared");
   command.add_option("--within", a->within, "the job with the least -y of those whose -x is so close to the best: 5%")
       ->check(share());
   add_text(command, "--versus", a->versus, "two dataflows, e.g. mas,flat: where does the first win, and where not?");

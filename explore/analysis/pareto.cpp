@@ -60,10 +60,10 @@ std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& co
 Front front_of(const Selection& s, std::vector<Goal> goals, const std::string& database) {
   const std::size_t network = column_index("network");
   for (const SqlRow& row : s.rows()) {
-    if (row[network] == s.rows().front()[network]) continue;
+    if (s.networks().any() || row[network] == s.rows().front()[network]) continue;
     throw config::ConfigError(
         fmt::format("{}: holds several layers, {} and {} among them, which do not compare; choose one with --where "
-                    "\"network == '{}'\"",
+                    "\"network == '{}'\", or name them with --network",
                     database, s.text(s.rows().front(), network), s.text(row, network), s.text(row, network)));
   }
   Front front;
@@ -91,10 +91,11 @@ std::string within_text(const Selection& s, const Front& front, double percent) 
   const double worse = best != 0 ? (cost(chosen, 0) - best) / std::abs(best) : 0;
   const bool column = find_column(y.name()) != nullptr;  // formatted as its key's values: 256 KiB
   const std::string given = column ? s.text(row, column_index(y.name())) : y.shown(y.value(row));
-  return fmt::format("{} {} within {:g}% of the best {}: {}\n  {} {}, {:.1f}% {} than the best\n  {}\n  {}\n",
-                     y.most() ? "the most" : "the least", y.name(), percent, x.name(), given, x.name(),
-                     x.shown(x.value(row)), 100 * worse, x.most() ? "less" : "more", s.settings(row),
-                     s.text(row, column_index("command")));
+  std::string out = fmt::format("{} {} within {:g}% of the best {}: {}\n  {} {}, {:.1f}% {} than the best\n  {}\n",
+                                y.most() ? "the most" : "the least", y.name(), percent, x.name(), given, x.name(),
+                                x.shown(x.value(row)), 100 * worse, x.most() ? "less" : "more", s.settings(row));
+  for (const auto& command : s.commands(row)) out += fmt::format("  {}\n", command.second);
+  return out;
 }
 
 std::string front_table(const Selection& s, const Front& front, std::size_t most_rows) {
@@ -119,14 +120,17 @@ std::string front_csv(const Selection& s, const Front& front) {
   const auto add = [&out](const std::string& text, bool last = false) { out += csv_cell(text) + (last ? "\n" : ","); };
   for (const Goal& goal : front.goals) add(goal.name());
   for (const std::size_t axis : s.axes()) add(columns()[axis].name);
-  add("command", true);
+  const auto add_all = [&](const std::vector<std::pair<std::string, std::string>>& commands, auto part) {
+    for (std::size_t i = 0; i < commands.size(); ++i) add(commands[i].*part, i + 1 == commands.size());
+  };
+  add_all(s.commands(s.rows().front()), &std::pair<std::string, std::string>::first);
   for (const std::size_t i : front.rows) {
     const SqlRow& row = s.rows()[i];
     for (const Goal& goal : front.goals) add(csv_number(goal.value(row)));
     for (const std::size_t axis : s.axes()) {
       add(columns()[axis].is_text() ? s.text(row, axis) : csv_number(s.number(row, axis)));
     }
-    add(s.text(row, column_index("command")), true);
+    add_all(s.commands(row), &std::pair<std::string, std::string>::second);
   }
   return out;
 }

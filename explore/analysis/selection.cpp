@@ -4,35 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::explore {
 
-namespace {
-
-double number_of(const SqlValue& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-}  // namespace
-
-Values values_of(const SqlRow& row) {
-  return [&row](const std::string& name) -> Quantity {
-    const std::size_t i = column_index(name);
-    if (!columns()[i].is_text()) return number_of(row[i]);
-    const auto* text = std::get_if<std::string>(&row[i]);
-    return text != nullptr ? *text : std::string();
-  };
-}
-
-Selection::Selection(const std::string& path, const std::string& where) {
+Selection::Selection(const std::string& path, const std::string& where, Networks networks)
+    : networks_(std::move(networks)) {
   Expression condition;
-  if (!where.empty()) condition = Expression::condition(where, row_symbols(), {"--where"});
+  if (!where.empty()) condition = Expression::condition(where, networks_.symbols(), {"--where"});
   Database database(path, Database::Mode::kRead);
   const std::size_t status = column_index("status");
   std::uint64_t all = 0;
@@ -40,10 +22,13 @@ Selection::Selection(const std::string& path, const std::string& where) {
     ++all;
     if (std::get<std::string>(row[status]) != kDone) {
       ++failed_;
-    } else if (where.empty() || condition.holds(values_of(row))) {
+    } else {
       rows_.push_back(std::move(row));
     }
   }
+  if (networks_.any() && !rows_.empty()) rows_ = networks_.joined(rows_, database.axes(), incomplete_);
+  const auto is_excluded = [&](const SqlRow& row) { return !condition.holds(networks_.values(row)); };
+  if (!where.empty()) rows_.erase(std::remove_if(rows_.begin(), rows_.end(), is_excluded), rows_.end());
   if (rows_.empty()) {
     throw config::ConfigError(fmt::format("{}: none of its {} rows is done{}", path, all,
                                           where.empty() ? "" : fmt::format(" and has {}", where)));
@@ -51,9 +36,21 @@ Selection::Selection(const std::string& path, const std::string& where) {
   find_axes(database.axes());
 }
 
+std::vector<std::pair<std::string, std::string>> Selection::commands(const SqlRow& row) const {
+  const std::size_t command = column_index("command");
+  if (!networks_.any()) return {{"command", text(row, command)}};
+  std::vector<std::pair<std::string, std::string>> all;
+  for (std::size_t n = 0; n < networks_.named().size(); ++n) {
+    const auto* line = std::get_if<std::string>(&row[n * columns().size() + command]);
+    all.emplace_back(networks_.named()[n].first + ".command", line != nullptr ? *line : "");
+  }
+  return all;
+}
+
 void Selection::find_axes(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::size_t c = column_index(name);
+    if (networks_.any() && name == "network") continue;
     bool varies = false;
     for (const SqlRow& row : rows_) varies = varies || row[c] != rows_.front()[c];
     if (varies) axes_.push_back(c);
@@ -95,13 +92,13 @@ std::string Selection::settings(const SqlRow& row) const {
   return out;
 }
 
-Goal::Goal(const std::string& text, const char* option) {
+Goal::Goal(const std::string& text, const char* option, Networks networks) : networks_(std::move(networks)) {
   most_ = text.rfind("max:", 0) == 0;
   name_ = most_ ? text.substr(4) : text;
-  expression_ = Expression::number(name_, row_symbols(), {option});
+  expression_ = Expression::number(name_, networks_.symbols(), {option});
 }
 
-double Goal::value(const SqlRow& row) const { return expression_.value(values_of(row)); }
+double Goal::value(const SqlRow& row) const { return expression_.value(networks_.values(row)); }
 
 std::string Goal::shown(double value) const { return explore::shown(value, dimension()); }
 

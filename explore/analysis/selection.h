@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "explore/analysis/networks.h"
 #include "explore/sweep/database.h"
 
 namespace attnvp::explore {
@@ -14,12 +16,14 @@ class Goal;
 
 class Selection {
  public:
-  // Selects the successful rows for which `where` holds (empty: all). Throws ConfigError as Database and Expression do,
-  // or if no row is left.
-  Selection(const std::string& database, const std::string& where);
+  // Selects the successful rows for which `where` holds (empty: all), after they were joined by `networks`. Throws
+  // ConfigError as Database, Expression and Networks do, or if no row is left.
+  Selection(const std::string& database, const std::string& where, Networks networks = {});
 
   const std::vector<SqlRow>& rows() const { return rows_; }
-  std::uint64_t failed() const { return failed_; }  // rows without results, regardless of `where`
+  const Networks& networks() const { return networks_; }
+  std::uint64_t failed() const { return failed_; }          // rows without results, regardless of `where`
+  std::uint64_t incomplete() const { return incomplete_; }  // designs without a row of every network
   // Columns of the sweep's axes that have more than one value in the selection; of coupled keys only the first.
   const std::vector<std::size_t>& axes() const { return axes_; }
 
@@ -29,21 +33,21 @@ class Selection {
   double number(const SqlRow& row, std::size_t column) const;
   std::string text(const SqlRow& row, std::size_t column) const;  // formatted for users: "2 MiB"
   std::string settings(const SqlRow& row) const;                  // "cores=2 l1.size=2 MiB dataflow=mas"
+  // The commands that run the row's jobs, by column: "command", or "decode.command" of each network.
+  std::vector<std::pair<std::string, std::string>> commands(const SqlRow& row) const;
 
  private:
   void find_axes(const std::vector<std::string>& names);
   std::vector<SqlRow> rows_;
   std::vector<std::size_t> axes_;
-  std::uint64_t failed_ = 0;
+  Networks networks_;
+  std::uint64_t failed_ = 0, incomplete_ = 0;
 };
-
-// Expression variables of a row.
-Values values_of(const SqlRow& row);
 
 // Goal: an expression to minimise; "max:EXPRESSION" is maximised.
 class Goal {
  public:
-  explicit Goal(const std::string& text, const char* option);
+  Goal(const std::string& text, const char* option, Networks networks = {});
   const std::string& name() const { return name_; }  // the expression
   bool most() const { return most_; }
   double value(const SqlRow& row) const;                                             // NaN if undefined
@@ -54,6 +58,7 @@ class Goal {
  private:
   std::string name_;
   bool most_ = false;
+  Networks networks_;
   Expression expression_;
 };
 

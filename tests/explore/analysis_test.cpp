@@ -117,6 +117,74 @@ TEST(Pareto, FrontOfKnownRows) {
   EXPECT_THROW(front_of(Selection(two.path(), ""), front.goals, "a.db"), config::ConfigError);
 }
 
+// Designs of two networks: cores 1, 2 and 4 with areas 1, 2, 4; decoding on 4 cores has failed.
+class TwoNetworks {
+ public:
+  TwoNetworks() {
+    std::string name = (std::filesystem::temp_directory_path() / "attnvp-networks-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    Database db(path(), Database::Mode::kWrite);
+    db.add_axes({"cores", "network"});
+    db.begin();
+    for (const std::int64_t cores : {1, 2, 4}) {
+      for (const char* network : {"long", "short"}) {
+        const bool is_long = network == std::string("long");
+        SqlRow row(columns().size());
+        const auto set = [&](const char* column, SqlValue cell) { row[column_index(column)] = std::move(cell); };
+        set("key", network + std::to_string(cores));
+        set("hardware", "edge");
+        set("cores", cores);
+        set("network", network);
+        set("dataflow", "mas");
+        set("status", cores == 4 && !is_long ? kFailed : kDone);
+        set("command", std::string("run ") + network);
+        set("cycles", is_long ? 1000 / cores : 10 * cores);
+        set("area_mm2.total", static_cast<double>(cores));
+        db.store(row);
+      }
+    }
+    db.commit();
+  }
+  ~TwoNetworks() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ + "/a.db"; }
+
+ private:
+  std::string folder_;
+};
+
+TEST(Pareto, CombinesNetworks) {
+  const TwoNetworks made;
+  const Networks networks({"prefill=long", "decode=short"});
+  const Selection all(made.path(), "", networks);
+  EXPECT_EQ(all.rows().size(), 2U);
+  EXPECT_EQ(all.failed(), 1U);
+  EXPECT_EQ(all.incomplete(), 1U);  // 4 cores
+  const auto front_with = [&](const Selection& s, const char* weight) {
+    return front_csv(s, front_of(s,
+                                 {Goal(std::string("prefill.cycles + ") + weight + " * decode.cycles", "-x", networks),
+                                  Goal("decode.area_mm2.total", "-y", networks)},
+                                 "a.db"));
+  };
+  const std::string commands = ",run long,run short\n";
+  // 1000 + 10 and 500 + 20; with a weight of 100: 1000 + 1000 and 500 + 2000.
+  EXPECT_EQ(front_with(all, "1"),
+            "prefill.cycles + 1 * decode.cycles,decode.area_mm2.total,cores,prefill.command,decode.command\n520,2,2" +
+                commands + "1010,1,1" + commands);
+  EXPECT_EQ(
+      front_with(all, "100"),
+      "prefill.cycles + 100 * decode.cycles,decode.area_mm2.total,cores,prefill.command,decode.command\n2000,1,1" +
+          commands);
+  const Selection limited(made.path(), "decode.cycles <= 10 and cores < 4", networks);
+  ASSERT_EQ(limited.rows().size(), 1U);
+  EXPECT_EQ(limited.number(limited.rows()[0], column_index("cores")), 1);
+  EXPECT_THROW(Goal("cycles", "-x", networks), config::ConfigError);  // of which network?
+  EXPECT_THROW(Selection(made.path(), "", Networks({"a=other"})), config::ConfigError);
+  for (const char* wrong : {"long", "=long", "a=", "l1=long", "a b=long", "cycles=long"}) {
+    EXPECT_THROW(Networks({wrong}), config::ConfigError) << wrong;
+  }
+  EXPECT_THROW(Networks({"a=long", "a=short"}), config::ConfigError);
+}
+
 TEST(Sensitivity, KnownMeansAndShares) {
   const MadeUp made;
   const Selection s(made.path(), "cores < 4");
