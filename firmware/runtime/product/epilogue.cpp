@@ -1,4 +1,4 @@
-#include "firmware/runtime/epilogue.h"
+#include "firmware/runtime/product/epilogue.h"
 
 namespace attnvp::firmware {
 
