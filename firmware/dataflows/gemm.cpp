@@ -24,9 +24,10 @@ class GemmDataflow {
       : rt_(rt),
         t_(t),
         what_(what),
-        epilogue_(rt, what, t, panels),
+        epilogue_(rt, what, t, panels, least_cores(rt, t)),
         weights_(rt, weights, t, what.is_gated != 0 ? 2 : 1, panels),
         cores_(rt.cores()),
+        least_(least_cores(rt, t)),
         m_(rt.layer().seq_q),
         n_(rt.layer().seq_kv),
         k_(rt.layer().emb),
@@ -50,7 +51,7 @@ class GemmDataflow {
     a_free_ = rt.events(cores_, a_slots_);
     if (!weights_.any()) {
       b_ready_ = rt.events(cores_);
-      b_free_ = rt.events(cores_, t.ring * parts_);
+      b_free_.make(rt, t.ring, parts_, least_);
     }
     done_ = rt.events(cores_);
     c_free_ = rt.events(cores_, 2);
@@ -71,10 +72,15 @@ class GemmDataflow {
   // A block whose products are issued.
   struct IssuedBlock {
     ProductBlock block;
-    uint32_t head, index;  // index: blocks of the cluster before it
+    uint32_t head;
   };
 
   bool has_norm() const { return what_.gamma != 0; }
+  // Cores that have rows in the last row block.
+  static uint32_t least_cores(const Runtime& rt, const GemmTiling& t) {
+    const uint64_t of_block = uint64_t{t.nq} * rt.cores(), rest = rt.layer().seq_q % of_block;
+    return rest == 0 ? rt.cores() : static_cast<uint32_t>(ceil_div(rest, uint64_t{t.nq}));
+  }
 
   void run_in_bands(uint32_t rows, uint32_t columns) {
     const uint32_t heads = rt_.layer().batch * rt_.layer().heads;
@@ -151,11 +157,11 @@ class GemmDataflow {
     const uint32_t column = epilogue_.of_result(j * t_.nkv), width = epilogue_.of_result(columns);
     const uint32_t busy = busy_in(i);
     const auto rows_of = [&](uint32_t core) { return min(t_.nq, m_ - row - core * t_.nq); };
-    const IssuedBlock here{{row, i, column, columns, busy}, head, blocks_++};
+    const IssuedBlock here{{row, i, column, columns, busy}, head};
     dispatch(rt_, hal::kBlock);
-    for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, ++loads_) {
+    for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, loads_.next(busy == cores_)) {
       const uint32_t from = s * t_.kd, depth = min(t_.kd, k_ - from);
-      const Matrix b = rt_.in(b_.of(loads_, columns, depth));
+      const Matrix b = rt_.in(b_.of(loads_.all, columns, depth));
       for (uint32_t core = 0; !has_norm() && core < busy; ++core) {
         const Matrix a = a_of(core, rows_of(core), from, depth);
         const Matrix source = in_dram(l.q, head, m_, row + core * t_.nq, k_, from, a);
@@ -166,23 +172,21 @@ class GemmDataflow {
         return panels_ ? parts_ * column + part * width : part * (n_ / 2) + column;
       };
       if (weights_.any()) {
-        weights_.prepare(kLoads, {columns, parts_, {first_of(0), first_of(1)}, from, depth, head, i}, b);
+        weights_.prepare(kLoads, {columns, parts_, {first_of(0), first_of(1)}, from, depth, busy, head, i}, b);
         if (unfinished_.block.cores > 0) finish(unfinished_);
       }
-      const Events free{b_free_.first, busy}, ready{b_ready_.first, busy};
+      const Events ready{b_ready_.first, busy};
       for (uint32_t part = 0; !weights_.any() && part < parts_; ++part) {
         const Matrix to = attnvp::firmware::rows_of(b, part * width, columns / parts_);
         const Matrix source = in_dram(l.k, head, n_, first_of(part), k_, from, to);
-        rt_.dma(kLoads, copy(source, to).after(free).then(ready).label(head, i));
+        Command load = copy(source, to);
+        b_free_.wait(load, busy, part);
+        rt_.dma(kLoads, load.then(ready).label(head, i));
       }
-      for (uint32_t core = busy; weights_.any() && core < cores_; ++core) {
-        Command idle = fence();
-        weights_.use(idle, core);
-        rt_.mac(core, idle);
-      }
+      if (!weights_.any()) b_free_.next(busy);
       for (uint32_t core = 0; core < busy; ++core) {
         const uint32_t rows = rows_of(core);
-        Command multiply = matmul_abt(a_of(core, rows, from, depth), b, c_of(here.index, core, rows, columns),
+        Command multiply = matmul_abt(a_of(core, rows, from, depth), b, c_of(blocks_, core, rows, columns),
                                       sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
         if (!has_norm()) {
           multiply.after(a_ready_.of(core)).then(a_free_.of(core));
@@ -193,7 +197,7 @@ class GemmDataflow {
         if (weights_.any()) {
           weights_.use(multiply, core);
         } else {
-          multiply.after(b_ready_.of(core), parts_).then(b_free_.of(core), parts_);
+          multiply.after(b_ready_.of(core), parts_).then(b_free_.free(core), parts_);
         }
         if (kept_) multiply.kept();
         if (s == 0) multiply.after(c_free_.of(core));
@@ -201,6 +205,7 @@ class GemmDataflow {
         rt_.mac(core, multiply.label(head, i));
       }
     }
+    blocks_.next(busy == cores_);
     if (weights_.any()) {
       unfinished_ = here;
     } else {
@@ -212,14 +217,15 @@ class GemmDataflow {
     const ProductBlock b = issued.block;
     if (epilogue_.any()) epilogue_.load(kLoads, b);
     for (uint32_t core = 0; core < b.cores; ++core, ++stores_) {
-      Matrix c = c_of(issued.index, core, min(t_.nq, m_ - b.row - core * t_.nq), b.columns);
+      Matrix c = c_of(finished_, core, min(t_.nq, m_ - b.row - core * t_.nq), b.columns);
       if (epilogue_.any()) c = epilogue_.compute(b, core, c, done_.of(core));
       const Events ready = epilogue_.any() ? epilogue_.finished(core) : done_.of(core);
       const Matrix out =
           in_dram(rt_.layer().c, issued.head, m_, b.row + core * t_.nq, epilogue_.of_result(n_), b.column, c);
       rt_.dma(kStores, copy(c, out).after(ready).then(c_free_.of(core)).then(stored_).label(issued.head, b.row_block));
     }
-    epilogue_.next();
+    epilogue_.next(b);
+    finished_.next(b.cores == cores_);
     unfinished_.block.cores = 0;
   }
 
@@ -232,11 +238,11 @@ class GemmDataflow {
   }
   // Depth `depth` from `from` on.
   Matrix a_of(uint32_t core, uint32_t rows, uint32_t from, uint32_t depth) const {
-    if (!has_norm()) return rt_.in(a_.of(loads_ % t_.ring * cores_ + core, rows, depth));
+    if (!has_norm()) return rt_.in(a_.of(loads_.of(core, least_) % t_.ring * cores_ + core, rows, depth));
     return columns_of(a_.of(used_row_blocks_ % a_slots_ * cores_ + core, rows, k_), from, depth);
   }
-  Matrix c_of(uint32_t block, uint32_t core, uint32_t rows, uint32_t columns) const {
-    return rt_.out(c_.of(block % 2 * cores_ + core, rows, columns));
+  Matrix c_of(const Turns& blocks, uint32_t core, uint32_t rows, uint32_t columns) const {
+    return rt_.out(c_.of(blocks.of(core, least_) % 2 * cores_ + core, rows, columns));
   }
 
   Runtime& rt_;
@@ -245,10 +251,12 @@ class GemmDataflow {
   Epilogue epilogue_;
   WeightTiles weights_;
   IssuedBlock unfinished_{};
-  uint32_t cores_, m_, n_, k_, slices_, parts_, a_slots_ = 1, loads_ = 0, blocks_ = 0, stores_ = 0;
+  uint32_t cores_, least_, m_, n_, k_, slices_, parts_, a_slots_ = 1, stores_ = 0;
+  Turns loads_, blocks_, finished_;  // slices of blocks; blocks whose products, whose stores are issued
   bool panels_, kept_;
   Buffers a_, b_, c_, sums_;
-  Events a_ready_, a_free_, b_ready_, b_free_, done_, c_free_, stored_;
+  Events a_ready_, a_free_, b_ready_, done_, c_free_, stored_;
+  SharedSlots b_free_;
   // With a norm: gamma and beta in L1 (0 columns: none), row blocks normalised so far and used so far.
   Matrix vectors_[2];
   uint32_t row_blocks_ = 0, used_row_blocks_ = 0;

@@ -25,7 +25,7 @@ WeightTiles::WeightTiles(Runtime& rt, const hal::Weights& weights, const GemmTil
   loaded_ = rt.events(cores_);
   free_ = rt.events(cores_, t_.ring * loads_of_tile_);
   converted_ = rt.events(slots(t_) * cores_);
-  read_ = rt.events(slots(t_) * cores_, cores_);
+  read_ = rt.events(slots(t_) * cores_);
 }
 
 uint32_t WeightTiles::most_groups() const {
@@ -65,6 +65,7 @@ void WeightTiles::prepare(uint32_t channel, const WeightTile& tile, const Matrix
                       tile.columns * hal::element_bytes(weights_.scale), weights_.scale};
   load(channel, tile, codes, scales);
   const uint32_t share = ceil_div(tile.columns, cores_);
+  uint32_t& users = users_[(tiles_ - 1) % slots(t_)];
   for (uint32_t core = 0; core < cores_; ++core) {
     const uint32_t row = min(core * share, tile.columns), rows = min(share, tile.columns - row);
     Command convert = fence();
@@ -74,10 +75,11 @@ void WeightTiles::prepare(uint32_t channel, const WeightTile& tile, const Matrix
       convert.operand(2, columns_of(scales, row, rows));
       convert.raw().tail.dequantise = {weights_.group, weights_.group == 0 ? 0 : tile.from % weights_.group};
     }
-    convert.after(loaded_.of(core), loads_of_tile_).after(of_slot(read_).of(core), cores_);
-    convert.then(free_.of(core), loads_of_tile_).then(of_slot(converted_));
+    convert.after(loaded_.of(core), loads_of_tile_).after(of_slot(read_).of(core), users);
+    convert.then(free_.of(core), loads_of_tile_).then({of_slot(converted_).first, tile.users});
     rt_.vec(core, convert.label(tile.head, tile.row_block));
   }
+  users = tile.users;
 }
 
 }  // namespace attnvp::firmware

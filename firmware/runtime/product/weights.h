@@ -12,6 +12,7 @@ struct WeightTile {
   uint32_t columns, parts;
   uint32_t first[2];  // first row of B of each run
   uint32_t from, depth;
+  uint32_t users;            // cores that multiply it, the first ones
   uint32_t head, row_block;  // labels
 };
 
@@ -23,7 +24,7 @@ class WeightTiles {
   bool any() const { return weights_.type != hal::ElementType::kNone; }
   // Loads a tile on the DMA channel and converts it into `to`.
   void prepare(uint32_t channel, const WeightTile& tile, const Matrix& to);
-  // The core's product with the tile prepared last; without rows, only its events.
+  // The core's product with the tile prepared last.
   void use(Command& multiply, uint32_t core) const {
     multiply.after(of_slot(converted_).of(core), cores_).then(of_slot(read_));
   }
@@ -45,6 +46,7 @@ class WeightTiles {
   uint32_t cores_, n_, k_, loads_of_tile_, tiles_ = 0;
   uint64_t codes_ = 0, code_bytes_ = 0, scales_ = 0, scale_bytes_ = 0;  // L1 addresses; of a slot
   Events loaded_, free_, converted_, read_;
+  uint32_t users_[2] = {};  // of the tile in a slot
 };
 
 }  // namespace attnvp::firmware
