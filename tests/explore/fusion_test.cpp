@@ -187,6 +187,15 @@ TEST(Weights, AreThoseOfProductsWithWeights) {
   }
 }
 
+// INT8 with a scale of FP16 a column; the table of tokens stays FP16, so that a tied projection has a copy.
+TEST(Weights, OfATiedProjectionAreStoredBesidesTheTable) {
+  const LayerRun model =
+      run("edge", "H=4,N=16,E=32,hidden=128,ffn=256,vocabulary=300,tied=1,scope=model,weights=int8", false);
+  const std::uint64_t columns = 384 + 128 + 256 + 128;  // qkv, out, up, down
+  EXPECT_EQ(model.need.weights,
+            2U * 300 * 128 + 300 * (128 + 2) + (384 + 128 + 256) * 128 + 128 * 256 + 2 * columns + 3 * 2 * 2 * 128);
+}
+
 TEST(Weights, AreGoldenInAModel) {
   constexpr const char* kModel =
       "H=4,HKV=2,N=48,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,layers=2,vocabulary=200,scope=model,";
