@@ -128,7 +128,7 @@ done
 # The shipped firmware goes into the processor's library.
 # shellcheck disable=SC2046
 g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I "$source" \
-  "$source"/examples/plugins/lt_processor.cpp "$source"/firmware/{runtime,runtime/attention,dataflows}/*.cpp \
+  "$source"/examples/plugins/lt_processor.cpp "$source"/firmware/{runtime,runtime/attention,runtime/product,dataflows}/*.cpp \
   "$source/models/control/control_processor/cpu.cpp" -o "$in/lt_processor.so" $(pkg-config --cflags --libs systemc) || exit 1
 # placed FROM TO ARG...: golden values; equal cycles with and without data, with and without run-ahead; between FROM and
 # TO cycles.

@@ -95,7 +95,7 @@ int new_firmware(const NewFirmwareArguments& a) {
   }
   copy(source / "template/launch.json", folder / ".vscode/launch.json");
   copy(source / "link.ld", folder / "link.ld");
-  for (const char* part : {"hal", "runtime", "runtime/attention", "riscv", "riscv/include"}) {
+  for (const char* part : {"hal", "runtime", "runtime/attention", "runtime/product", "riscv", "riscv/include"}) {
     for (const auto& entry : fs::directory_iterator(firmware / part)) {
       const std::string kind = entry.path().extension().string();
       const bool code = kind == ".h" || kind == ".cpp" || kind == ".S" || kind.empty();

@@ -1,7 +1,7 @@
 // Loosely timed control processor: it runs the shipped firmware, compiled into the library. Each bus access takes eight
 // cycles of the platform's clock.
 //
-//     FIRMWARE="ATTNVP/firmware/runtime/*.cpp ATTNVP/firmware/runtime/attention/*.cpp
+//     FIRMWARE="ATTNVP/firmware/runtime/*.cpp ATTNVP/firmware/runtime/{attention,product}/*.cpp
 //         ATTNVP/firmware/dataflows/*.cpp
 //         ATTNVP/models/control/control_processor/cpu.cpp"
 //     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I ATTNVP

@@ -21,11 +21,18 @@ std::uint64_t kept(const workload::Workload& n) {
   return keeps ? bytes.k + bytes.v : 0;
 }
 
-// Weights of all its times.
+// Weights of all its times, and vectors of a fused norm. A last projection with the table of tokens has weights of its
+// own if their type is not the table's.
 std::uint64_t weights(const workload::LayerOperation& o) {
   const workload::Gemm* const g = o.workload.gemm();
   if (g == nullptr) return o.parameters * sizeof(arith::Half);
-  return o.parameters * job::tensor_bytes(o.workload).k / (std::uint64_t{g->columns} * g->depth);
+  const std::uint64_t norms = g->fusion.norm == workload::Norm::kNone      ? 0
+                              : g->fusion.norm == workload::Norm::kRmsNorm ? 1
+                                                                           : 2;
+  const std::uint64_t vectors = std::min(norms * g->depth, o.parameters);
+  const std::uint64_t product = g->weights.any() ? std::max(o.parameters - vectors, o.active) : o.parameters - vectors;
+  return vectors * sizeof(arith::Half) +
+         product * job::tensor_bytes(o.workload).k / (std::uint64_t{g->columns} * g->depth);
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ class ServingProfiler {
                                       : fmt::format("{},phase=decode,batch={},cache={}", network_, s.batch, s.cache));
   }
   Workload last_projection(std::uint32_t sequences) const {
-    return workload::gemm(sequences, model_.model.vocabulary, model_.model.hidden, model_.type());
+    return workload::gemm(sequences, model_.model.vocabulary, model_.model.hidden, model_.type(), {},
+                          model_.model.weights);
   }
 
   void want(const Workload& w) {

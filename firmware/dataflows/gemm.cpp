@@ -1,11 +1,13 @@
 // Single GEMM, C = Q.K^T to DRAM. Blocks are dispatched like thread blocks of a GPU. Partial sums stay in L0 between
-// slices of the depth if they fit, else in L1. A block's result may be changed before it is stored (epilogue.h).
+// slices of the depth if they fit, else in L1. A block's result may be changed before it is stored (epilogue.h). B may
+// have fewer bits than A (weights.h): a block's epilogue then follows the conversion of the next block's first tile.
 //
 // With a norm, L1 holds whole rows of A, which are normalised before their first product. Each cluster then has
 // consecutive blocks, the columns of a row block first, so that it loads and normalises few rows.
 #include "firmware/runtime/gemm.h"
 
-#include "firmware/runtime/epilogue.h"
+#include "firmware/runtime/product/epilogue.h"
+#include "firmware/runtime/product/weights.h"
 
 namespace attnvp::firmware {
 
@@ -17,12 +19,15 @@ constexpr uint32_t kBand = 8;                // row blocks processed together, s
 // The cores of a cluster process consecutive row blocks and share operand B.
 class GemmDataflow {
  public:
-  GemmDataflow(Runtime& rt, const GemmTiling& t, const hal::FusedProduct& what, bool panels)
+  GemmDataflow(Runtime& rt, const GemmTiling& t, const hal::FusedProduct& what, const hal::Weights& weights,
+               bool panels)
       : rt_(rt),
         t_(t),
         what_(what),
-        epilogue_(rt, what, t, panels),
+        epilogue_(rt, what, t, panels, least_cores(rt, t)),
+        weights_(rt, weights, t, what.is_gated != 0 ? 2 : 1, panels),
         cores_(rt.cores()),
+        least_(least_cores(rt, t)),
         m_(rt.layer().seq_q),
         n_(rt.layer().seq_kv),
         k_(rt.layer().emb),
@@ -35,7 +40,7 @@ class GemmDataflow {
     const auto row_blocks = static_cast<uint32_t>(ceil_div(m_, uint64_t{t.nq} * cores_));
     a_slots_ = has_norm() ? min<uint32_t>(min<uint32_t>(t.ring, 2), row_blocks) : t.ring;
     a_ = {0, a_slots_ * cores_, t.nq, has_norm() ? k_ : t.kd, rt.bytes()};
-    b_ = {0, t.ring, t.nkv, t.kd, rt.bytes()};
+    b_ = {0, weights_.any() ? WeightTiles::slots(t) : t.ring, t.nkv, t.kd, rt.bytes()};
     c_ = {0, 2 * cores_, t.nq, t.nkv, rt.out_bytes()};
     sums_ = {0, cores_, t.nq, t.nkv, kPartialBytes};
     a_.make(rt, L1Region::kQ);
@@ -44,8 +49,10 @@ class GemmDataflow {
     if (slices_ > 1) sums_.make(rt, L1Region::kPartials);
     a_ready_ = rt.events(cores_);
     a_free_ = rt.events(cores_, a_slots_);
-    b_ready_ = rt.events(cores_);
-    b_free_ = rt.events(cores_, t.ring * parts_);
+    if (!weights_.any()) {
+      b_ready_ = rt.events(cores_);
+      b_free_.make(rt, t.ring, parts_, least_);
+    }
     done_ = rt.events(cores_);
     c_free_ = rt.events(cores_, 2);
     stored_ = rt.events(1);
@@ -57,11 +64,23 @@ class GemmDataflow {
     const auto rows = static_cast<uint32_t>(ceil_div(m_, uint64_t{t_.nq} * cores_));
     const auto columns = static_cast<uint32_t>(ceil_div(n_, t_.nkv));
     has_norm() ? run_normalised(rows, columns) : run_in_bands(rows, columns);
+    if (unfinished_.block.cores > 0) finish(unfinished_);
     rt_.wait(stored_, stores_);
   }
 
  private:
+  // A block whose products are issued.
+  struct IssuedBlock {
+    ProductBlock block;
+    uint32_t head;
+  };
+
   bool has_norm() const { return what_.gamma != 0; }
+  // Cores that have rows in the last row block.
+  static uint32_t least_cores(const Runtime& rt, const GemmTiling& t) {
+    const uint64_t of_block = uint64_t{t.nq} * rt.cores(), rest = rt.layer().seq_q % of_block;
+    return rest == 0 ? rt.cores() : static_cast<uint32_t>(ceil_div(rest, uint64_t{t.nq}));
+  }
 
   void run_in_bands(uint32_t rows, uint32_t columns) {
     const uint32_t heads = rt_.layer().batch * rt_.layer().heads;
@@ -138,25 +157,36 @@ class GemmDataflow {
     const uint32_t column = epilogue_.of_result(j * t_.nkv), width = epilogue_.of_result(columns);
     const uint32_t busy = busy_in(i);
     const auto rows_of = [&](uint32_t core) { return min(t_.nq, m_ - row - core * t_.nq); };
-    const ProductBlock here{row, i, column, columns, busy};
+    const IssuedBlock here{{row, i, column, columns, busy}, head};
     dispatch(rt_, hal::kBlock);
-    for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, ++loads_) {
+    for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, loads_.next(busy == cores_)) {
       const uint32_t from = s * t_.kd, depth = min(t_.kd, k_ - from);
-      const Matrix b = rt_.in(b_.of(loads_, columns, depth));
+      const Matrix b = rt_.in(b_.of(loads_.all, columns, depth));
       for (uint32_t core = 0; !has_norm() && core < busy; ++core) {
         const Matrix a = a_of(core, rows_of(core), from, depth);
         const Matrix source = in_dram(l.q, head, m_, row + core * t_.nq, k_, from, a);
         rt_.dma(kLoads, copy(source, a).after(a_free_.of(core)).then(a_ready_.of(core)).label(head, i));
       }
-      const Events free{b_free_.first, busy}, ready{b_ready_.first, busy};
-      for (uint32_t part = 0; part < parts_; ++part) {  // gates and factors; packed, they are next to each other
-        const Matrix to = attnvp::firmware::rows_of(b, part * width, columns / parts_);
-        const uint32_t first = panels_ ? parts_ * column + part * width : part * (n_ / 2) + column;
-        rt_.dma(kLoads, copy(in_dram(l.k, head, n_, first, k_, from, to), to).after(free).then(ready).label(head, i));
+      // Gates and factors; packed, they are next to each other.
+      const auto first_of = [&](uint32_t part) {
+        return panels_ ? parts_ * column + part * width : part * (n_ / 2) + column;
+      };
+      if (weights_.any()) {
+        weights_.prepare(kLoads, {columns, parts_, {first_of(0), first_of(1)}, from, depth, busy, head, i}, b);
+        if (unfinished_.block.cores > 0) finish(unfinished_);
       }
+      const Events ready{b_ready_.first, busy};
+      for (uint32_t part = 0; !weights_.any() && part < parts_; ++part) {
+        const Matrix to = attnvp::firmware::rows_of(b, part * width, columns / parts_);
+        const Matrix source = in_dram(l.k, head, n_, first_of(part), k_, from, to);
+        Command load = copy(source, to);
+        b_free_.wait(load, busy, part);
+        rt_.dma(kLoads, load.then(ready).label(head, i));
+      }
+      if (!weights_.any()) b_free_.next(busy);
       for (uint32_t core = 0; core < busy; ++core) {
         const uint32_t rows = rows_of(core);
-        Command multiply = matmul_abt(a_of(core, rows, from, depth), b, c_of(core, rows, columns),
+        Command multiply = matmul_abt(a_of(core, rows, from, depth), b, c_of(blocks_, core, rows, columns),
                                       sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
         if (!has_norm()) {
           multiply.after(a_ready_.of(core)).then(a_free_.of(core));
@@ -164,23 +194,39 @@ class GemmDataflow {
           if (is_first_of_rows_ && s == 0) multiply.after(normalised_.of(core));
           if (is_last_of_rows_ && s + 1 == slices_) multiply.then(a_free_.of(core));
         }
-        multiply.after(b_ready_.of(core), parts_).then(b_free_.of(core), parts_);
+        if (weights_.any()) {
+          weights_.use(multiply, core);
+        } else {
+          multiply.after(b_ready_.of(core), parts_).then(b_free_.free(core), parts_);
+        }
         if (kept_) multiply.kept();
         if (s == 0) multiply.after(c_free_.of(core));
         if (s + 1 == slices_) rt_.scale_scores(multiply, head).then(done_.of(core));
         rt_.mac(core, multiply.label(head, i));
       }
     }
-    if (epilogue_.any()) epilogue_.load(kLoads, here);
-    for (uint32_t core = 0; core < busy; ++core, ++stores_) {
-      Matrix c = c_of(core, rows_of(core), columns);
-      if (epilogue_.any()) c = epilogue_.compute(here, core, c, done_.of(core));
-      const Events ready = epilogue_.any() ? epilogue_.finished(core) : done_.of(core);
-      const Matrix out = in_dram(l.c, head, m_, row + core * t_.nq, epilogue_.of_result(n_), column, c);
-      rt_.dma(kStores, copy(c, out).after(ready).then(c_free_.of(core)).then(stored_).label(head, i));
+    blocks_.next(busy == cores_);
+    if (weights_.any()) {
+      unfinished_ = here;
+    } else {
+      finish(here);
     }
-    epilogue_.next();
-    ++blocks_;
+  }
+  // Epilogue and stores of a block.
+  void finish(const IssuedBlock& issued) {
+    const ProductBlock b = issued.block;
+    if (epilogue_.any()) epilogue_.load(kLoads, b);
+    for (uint32_t core = 0; core < b.cores; ++core, ++stores_) {
+      Matrix c = c_of(finished_, core, min(t_.nq, m_ - b.row - core * t_.nq), b.columns);
+      if (epilogue_.any()) c = epilogue_.compute(b, core, c, done_.of(core));
+      const Events ready = epilogue_.any() ? epilogue_.finished(core) : done_.of(core);
+      const Matrix out =
+          in_dram(rt_.layer().c, issued.head, m_, b.row + core * t_.nq, epilogue_.of_result(n_), b.column, c);
+      rt_.dma(kStores, copy(c, out).after(ready).then(c_free_.of(core)).then(stored_).label(issued.head, b.row_block));
+    }
+    epilogue_.next(b);
+    finished_.next(b.cores == cores_);
+    unfinished_.block.cores = 0;
   }
 
   // Position of a tile in one of the tensor's rows x columns matrices.
@@ -192,21 +238,25 @@ class GemmDataflow {
   }
   // Depth `depth` from `from` on.
   Matrix a_of(uint32_t core, uint32_t rows, uint32_t from, uint32_t depth) const {
-    if (!has_norm()) return rt_.in(a_.of(loads_ % t_.ring * cores_ + core, rows, depth));
+    if (!has_norm()) return rt_.in(a_.of(loads_.of(core, least_) % t_.ring * cores_ + core, rows, depth));
     return columns_of(a_.of(used_row_blocks_ % a_slots_ * cores_ + core, rows, k_), from, depth);
   }
-  Matrix c_of(uint32_t core, uint32_t rows, uint32_t columns) const {
-    return rt_.out(c_.of(blocks_ % 2 * cores_ + core, rows, columns));
+  Matrix c_of(const Turns& blocks, uint32_t core, uint32_t rows, uint32_t columns) const {
+    return rt_.out(c_.of(blocks.of(core, least_) % 2 * cores_ + core, rows, columns));
   }
 
   Runtime& rt_;
   GemmTiling t_;
   hal::FusedProduct what_;
   Epilogue epilogue_;
-  uint32_t cores_, m_, n_, k_, slices_, parts_, a_slots_ = 1, loads_ = 0, blocks_ = 0, stores_ = 0;
+  WeightTiles weights_;
+  IssuedBlock unfinished_{};
+  uint32_t cores_, least_, m_, n_, k_, slices_, parts_, a_slots_ = 1, stores_ = 0;
+  Turns loads_, blocks_, finished_;  // slices of blocks; blocks whose products, whose stores are issued
   bool panels_, kept_;
   Buffers a_, b_, c_, sums_;
-  Events a_ready_, a_free_, b_ready_, b_free_, done_, c_free_, stored_;
+  Events a_ready_, a_free_, b_ready_, done_, c_free_, stored_;
+  SharedSlots b_free_;
   // With a norm: gamma and beta in L1 (0 columns: none), row blocks normalised so far and used so far.
   Matrix vectors_[2];
   uint32_t row_blocks_ = 0, used_row_blocks_ = 0;
@@ -218,8 +268,10 @@ void multiply(Runtime& rt, bool panels) {
   const auto tiling = rt.parameters<GemmTiling>();
   hal::FusedProduct what{};
   if ((rt.job().flags & hal::kFused) != 0) rt.read(hal::kFusedAddress, &what, sizeof what);
+  hal::Weights weights{};
+  if ((rt.job().flags & hal::kQuantised) != 0) rt.read(hal::kWeightsAddress, &weights, sizeof weights);
   if (!rt.ok()) return;
-  GemmDataflow gemm(rt, tiling, what, panels);
+  GemmDataflow gemm(rt, tiling, what, weights, panels);
   launch(rt);
   if (rt.ok()) gemm.run();
 }

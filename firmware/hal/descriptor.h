@@ -99,6 +99,10 @@ struct NormTail {
 struct ActivateTail {
   Activation function;
 };
+struct DequantiseTail {
+  std::uint32_t group;  // elements of a row that share a scale; 0: all
+  std::uint32_t first;  // position of a row's first element in its group, below `group`
+};
 struct CopyTail {
   std::uint32_t planes;           // planes of `rows` rows each, at least 1
   std::uint32_t plane_stride[2];  // source, destination; more than one plane requires a descriptor of 136 bytes
@@ -129,11 +133,12 @@ struct Descriptor {
     CopyTail copy;
     NormTail norm;
     ActivateTail activate;
+    DequantiseTail dequantise;
     RuleTail rule;
   } tail;
 
   // Bytes of one row of operand i.
-  constexpr std::uint64_t row_bytes(int i) const { return std::uint64_t{operand[i].columns} * element_bytes(type[i]); }
+  constexpr std::uint64_t row_bytes(int i) const { return bytes_of(type[i], operand[i].columns); }
 };
 static_assert(sizeof(Descriptor) == kMaxDescriptorBytes, "a descriptor is as long as the queue's window");
 static_assert(sizeof(Operand) == 16 && sizeof(EventRef) == 4, "the same bytes on every processor");
@@ -149,7 +154,8 @@ static_assert(offsetof(Operand, columns) == 12, "operand");
 static_assert(offsetof(MatmulTail, absent) == 6 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
 static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 132, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
-static_assert(sizeof(NormTail) == 8 && sizeof(ActivateTail) == 1, "tails within the first 128 bytes");
+static_assert(sizeof(NormTail) == 8 && sizeof(ActivateTail) == 1 && sizeof(DequantiseTail) == 8,
+              "tails within the first 128 bytes");
 
 // Descriptor length in bytes that the flags require.
 constexpr std::uint16_t length_with(std::uint16_t flags) {
@@ -235,6 +241,11 @@ constexpr const OperandInfo* operand_info(const Descriptor& d, int i) {
   }
   return other;
 }
+// Groups of elements of a row that have a scale each (kDequantise).
+constexpr std::uint32_t groups_of(const Descriptor& d) {
+  const DequantiseTail& tail = d.tail.dequantise;
+  return tail.group == 0 ? 1 : (tail.first + d.operand[0].columns + tail.group - 1) / tail.group;
+}
 constexpr std::uint32_t value_of(OperandExtent extent, const Descriptor& d, int i) {
   const Product p = is_product(d) ? product_of(d) : Product{d.rows, d.operand[0].columns, 0};
   switch (extent) {
@@ -262,6 +273,8 @@ constexpr std::uint32_t value_of(OperandExtent extent, const Descriptor& d, int 
       return is_transposed(d) ? p.n : p.k;
     case OperandExtent::kFactorColumns:
       return is_transposed(d) ? p.k : p.n;
+    case OperandExtent::kGroups:
+      return groups_of(d);
   }
   return 0;
 }
@@ -283,6 +296,10 @@ constexpr bool takes(const Descriptor& d, ElementRule elements, ElementType type
       return type == sum_type(d);
     case ElementRule::kResult:
       return info_of(type).is_rounded_to || type == ElementType::kFp32 || type == sum_type(d);
+    case ElementRule::kWeight:
+      return info_of(type).is_weight;
+    case ElementRule::kScale:
+      return type == ElementType::kFp16 || type == ElementType::kE8M0;
   }
   return false;
 }

@@ -52,7 +52,8 @@ constexpr std::uint32_t kListed = 2048;  // the job was recorded beforehand as a
 constexpr std::uint32_t kStaged = 1024;  // streamed K and V are staged in L2; Stage is at kStageAddress
 constexpr std::uint32_t kHeterogeneous = 4096;  // cores differ in speed; Cores is at kCoresAddress
 constexpr std::uint32_t kFused =
-    8192;                            // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
+    8192;  // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
+constexpr std::uint32_t kQuantised = 16384;  // B of a product has fewer bits than A; Weights is at kWeightsAddress
 constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
 // Machine parameters; a ROM table on a real device. For heterogeneous cores mac_rows, mac_columns and softmax_rate
@@ -202,6 +203,17 @@ struct FusedProduct {
 static_assert(sizeof(FusedProduct) == 56, "the same bytes on every processor");
 constexpr std::uint64_t kFusedAddress = kJobAddress + 0x3'0140;
 static_assert(kRulesAddress + sizeof(Rules) <= kFusedAddress && kFusedAddress + sizeof(FusedProduct) <= kTypesAddress,
+              "words of the layer do not overlap");
+// Weights of a product in a type of fewer bits than A (kQuantised), rows of the depth; the VEC engines convert them.
+struct Weights {
+  std::uint64_t scales;  // DRAM address of [groups, columns]
+  std::uint32_t group;   // elements of the depth that share a scale; 0: all
+  ElementType type, scale;
+  std::uint8_t reserved[2];
+};
+static_assert(sizeof(Weights) == 16, "the same bytes on every processor");
+constexpr std::uint64_t kWeightsAddress = kJobAddress + 0x3'0190;
+static_assert(kTypesAddress + sizeof(Types) <= kWeightsAddress && kWeightsAddress + sizeof(Weights) <= kAppendAddress,
               "words of the layer do not overlap");
 constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // words of BlockMask
 constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // one FP32 per query head, or kBuckets of FP16

@@ -24,6 +24,7 @@ enum class Opcode : std::uint8_t {
   kActivate = 13,
   kRotate = 14,
   kBias = 15,
+  kDequantise = 16,
 };
 
 enum class Unit : std::uint8_t { kMac, kVec, kDma, kAny };
@@ -91,14 +92,15 @@ enum class OperandExtent : std::uint8_t {
   kRows,  // Descriptor::rows, which is m
   kOne,
   kTwo,
-  kScales,        // two with kTwoScales, otherwise one
-  kLength,        // columns of operand 0
-  kWidth,         // n
-  kWidthAndSum,   // n + 1
-  kSums,          // n; with kNormalised n + 1
-  kResult,        // as kSums if the result is partial sums, otherwise n
-  kFactorRows,    // of B: k; transposed: n
-  kFactorColumns  // of B: n; transposed: k
+  kScales,         // two with kTwoScales, otherwise one
+  kLength,         // columns of operand 0
+  kWidth,          // n
+  kWidthAndSum,    // n + 1
+  kSums,           // n; with kNormalised n + 1
+  kResult,         // as kSums if the result is partial sums, otherwise n
+  kFactorRows,     // of B: k; transposed: n
+  kFactorColumns,  // of B: n; transposed: k
+  kGroups          // groups of elements of a row that share a scale
 };
 
 // Allowed element types of an operand (element_types.h).
@@ -111,6 +113,8 @@ enum class ElementRule : std::uint8_t {
   kRounded,  // allowed for O
   kSums,     // sums of products of operand 0's type: INT32 for INT8, otherwise FP32
   kResult,   // allowed for O, FP32, or kSums
+  kWeight,   // allowed for weights that VEC engines convert
+  kScale,    // FP16 or E8M0
 };
 
 // Condition on which a descriptor has an operand.
@@ -160,7 +164,7 @@ enum class Family : std::uint8_t {
   kSoftmax,   // whole rows
   kCopy,      // 3D strided copy between DRAM, L2 and L1s
   kOnePass,   // a step of one-pass softmax (models/arith/online.h)
-  kLayer,     // layer operation between products, FP16 to FP16 (models/arith/layer.h)
+  kLayer,     // layer operation between products (models/arith/layer.h), or on weights before one
 };
 
 // Variants of an operation that waveforms, timelines and messages distinguish.
@@ -388,6 +392,18 @@ inline constexpr OperationInfo kAll[] = {
      {kX, kY, in("b", 2, E::kOne, E::kLength, T::kFp16)},
      nullptr,
      "Y = X + b, the same b for every row"},
+    {Opcode::kDequantise,
+     "dequantise",
+     Unit::kVec,
+     Family::kLayer,
+     V::kOne,
+     {"dequantise"},
+     {"weights"},
+     kInOrder,
+     {in("X", 0, E::kRows, E::kOwn, T::kWeight), out("Y", 1, E::kRows, E::kLength, T::kRounded),
+      in("scales", 2, E::kGroups, E::kRows, T::kScale)},
+     "group: elements of a row that share a scale, 0: all; first: position of a row's first element in its group",
+     "Y = X times the scale of its row's group; a row of scales has those of one group of all rows"},
 };
 
 }  // namespace rows

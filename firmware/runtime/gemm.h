@@ -23,6 +23,34 @@ inline void dispatch(Runtime& rt, uint32_t what) { rt.write(hal::kDispatchAddres
 void launch(Runtime& rt);               // additional kernel launches
 void check_step_channels(Runtime& rt);  // loads and stores need one channel each
 
+// Row blocks use all cores, except the last one, which uses the first `least` of them.
+struct Turns {
+  uint32_t all = 0, full = 0;  // turns so far: of all blocks, of those that use all cores
+  void next(bool is_full) { ++all, full += is_full ? 1 : 0; }
+  uint32_t of(uint32_t core, uint32_t least) const { return core < least ? all : full; }
+};
+
+// Slots that cores share: `slots` tiles, each of which takes `parts` loads. A core gives `parts` tokens for each tile
+// that it has used.
+class SharedSlots {
+ public:
+  void make(Runtime& rt, uint32_t slots, uint32_t parts, uint32_t least) {
+    cores_ = rt.cores(), slots_ = slots, parts_ = parts, least_ = least;
+    free_ = rt.events(cores_, slots * parts);
+  }
+  Events free(uint32_t core) const { return free_.of(core); }
+  // Makes part `part` of the next tile's loads, for the first `users` cores, wait until its slot is free. If the slot's
+  // tile before was used by more cores than a tile since, the first load takes the tokens that this core has too many,
+  // and gives them back.
+  void wait(Command& load, uint32_t users, uint32_t part) const;
+  void next(uint32_t users) { full_ = full_ << 1 | (users == cores_ ? 1U : 0U); }
+
+ private:
+  Events free_;
+  uint32_t cores_ = 0, slots_ = 1, parts_ = 1, least_ = 0;
+  uint32_t full_ = 0;  // tiles before that all cores used; bit 0: the last one
+};
+
 // `slots` L1 blocks of rows x columns per core.
 struct Buffers {
   uint64_t base = 0;

@@ -24,7 +24,7 @@ float float_of(std::uint32_t bits) {
   return value;
 }
 
-// One-byte floating-point format, by its row of the table.
+// Floating-point format of at most a byte, by its row of the table.
 template <std::size_t kType>
 struct ByteFormat {
   static constexpr const hal::ElementTypeInfo& kInfo = hal::kElementTypes[kType];
@@ -80,10 +80,11 @@ struct ByteFormat {
 };
 
 constexpr bool is_byte_format(std::size_t type) {
-  return hal::element_bytes(hal::kElementTypes[type].type) == 1 && hal::kElementTypes[type].exponent_bits > 0;
+  const hal::ElementTypeInfo& info = hal::kElementTypes[type];
+  return hal::element_bits(info.type) <= 8 && info.exponent_bits > 0 && info.mantissa_bits > 0;
 }
 
-// Calls visit(ByteFormat) for a one-byte floating-point type; false for other types.
+// Calls visit(ByteFormat) for a floating-point type of at most a byte; false for other types.
 template <std::size_t kType = 0, typename Visit>
 bool with_format(ElementType type, const Visit& visit) {
   if constexpr (kType < hal::kElementTypeCount) {
@@ -120,7 +121,31 @@ void convert(const float* in, void* out, std::size_t n, Value value) {
   for (std::size_t i = 0; i < n; ++i) to[i] = value(in[i]);
 }
 
+// Elements of four bits, two in a byte.
+constexpr std::uint8_t kNibble = 15;
+std::uint8_t nibble_of(const void* in, std::size_t i) {
+  return static_cast<const std::uint8_t*>(in)[i / 2] >> (i % 2 * 4) & kNibble;
+}
+float float_from_nibble(ElementType type, std::uint8_t bits) {
+  if (type == ElementType::kInt4) return static_cast<float>((bits ^ 8) - 8);
+  return float_from_byte(type, bits);
+}
+std::uint8_t nibble_from_float(ElementType type, float value) {
+  if (type != ElementType::kInt4) return byte_from_float(type, value);
+  const float fit = std::isnan(value) ? 0 : std::nearbyint(std::clamp(value, -8.0F, 7.0F));
+  return static_cast<std::uint8_t>(static_cast<int>(fit)) & kNibble;
+}
+
 }  // namespace
+
+float float_from_e8m0(std::uint8_t bits) {
+  return bits == 0xFF ? float_of(0x7FC0'0000) : std::ldexp(1.0F, int{bits} - 127);
+}
+
+std::uint8_t e8m0_from_float(float value) {
+  if (!std::isfinite(value) || value < 0) return 0xFF;
+  return static_cast<std::uint8_t>(std::max(value > 0 ? std::ilogb(value) + 127 : 0, 0));
+}
 
 float float_from_bf16(std::uint16_t bits) { return float_of(std::uint32_t{bits} << 16); }
 
@@ -148,6 +173,12 @@ std::int8_t int8_from_float(float value) {
 }
 
 void floats_from(ElementType type, const void* in, float* out, std::size_t n) {
+  if (hal::element_bits(type) == 4) {
+    std::array<float, 16> table{};
+    for (std::uint8_t i = 0; i < table.size(); ++i) table[i] = float_from_nibble(type, i);
+    for (std::size_t i = 0; i < n; ++i) out[i] = table[nibble_of(in, i)];
+    return;
+  }
   const bool is_done = with_format(type, [&](auto format) {
     const auto& table = table_of<decltype(format)>();
     convert<std::uint8_t>(in, out, n, [&table](std::uint8_t bits) { return table[bits]; });
@@ -158,6 +189,8 @@ void floats_from(ElementType type, const void* in, float* out, std::size_t n) {
       return convert<std::uint16_t>(in, out, n, float_from_bf16);
     case ElementType::kInt8:
       return convert<std::int8_t>(in, out, n, [](std::int8_t b) { return static_cast<float>(b); });
+    case ElementType::kE8M0:
+      return convert<std::uint8_t>(in, out, n, float_from_e8m0);
     default:
       return floats_from_halves(static_cast<const Half*>(in), out, n);
   }
@@ -172,6 +205,14 @@ void narrow_row(const Half* p, ElementType type, void* out, std::size_t n) {
 }
 
 void from_floats(ElementType type, const float* in, void* out, std::size_t n) {
+  if (hal::element_bits(type) == 4) {
+    auto* to = static_cast<std::uint8_t*>(out);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint8_t bits = nibble_from_float(type, in[i]);
+      to[i / 2] = i % 2 == 0 ? bits : static_cast<std::uint8_t>(to[i / 2] | bits << 4);
+    }
+    return;
+  }
   const bool is_done =
       with_format(type, [&](auto format) { convert<std::uint8_t>(in, out, n, decltype(format)::narrow); });
   if (is_done) return;
@@ -180,9 +221,24 @@ void from_floats(ElementType type, const float* in, void* out, std::size_t n) {
       return convert<std::uint16_t>(in, out, n, bf16_from_float);
     case ElementType::kInt8:
       return convert<std::int8_t>(in, out, n, int8_from_float);
+    case ElementType::kE8M0:
+      return convert<std::uint8_t>(in, out, n, e8m0_from_float);
     default:
       return halves_from_floats(in, static_cast<Half*>(out), n);
   }
+}
+
+void dequantise_row(ElementType type, const void* in, const GroupScales& s, ElementType out_type, void* out,
+                    std::size_t n) {
+  std::vector<float> row(n);
+  floats_from(type, in, row.data(), n);
+  for (std::size_t at = 0, group = 0; at < n; ++group) {
+    const std::size_t end = s.group == 0 ? n : std::min(n, (group + 1) * s.group - s.first);
+    float scale = 0;
+    floats_from(s.type, s.scales + group * s.stride, &scale, 1);
+    for (; at < end; ++at) row[at] *= scale;
+  }
+  from_floats(out_type, row.data(), out, n);
 }
 
 }  // namespace attnvp::arith

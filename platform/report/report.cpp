@@ -190,6 +190,10 @@ nlohmann::ordered_json network_json(const workload::Workload& w) {
     if (!w.is_typed()) return;
     j["type"] = attnvp::name_of(w.type());
     j["out"] = attnvp::name_of(w.out());
+    if (const workload::WeightType weights = w.weights(); weights.any()) {
+      j["weights"] = weights.format->name;
+      j["group"] = weights.group;
+    }
   };
   if (!w.is_attention()) {
     add_types();

@@ -278,7 +278,7 @@ bool LayerChain::keep(std::size_t operation, std::uint32_t time, const Tensors& 
     if (time == 0) make_views(exact_, o);
     WideOperands wide;
     bind(exact_, o, time, wide, false);
-    if (o.workload.gemm() != nullptr && wide.k.empty()) wide.weights = operands.k;
+    if (o.workload.gemm() != nullptr && wide.k.empty()) wide.weights = stored_weights(*o.workload.gemm(), operands.k);
     if (!write(exact_, o, time, exact_result(o.workload, wide))) break;
   } while (again);
   do {

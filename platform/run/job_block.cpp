@@ -126,7 +126,9 @@ TensorBytes tensor_bytes(const workload::Workload& w) {
   const std::uint64_t bytes = hal::element_bytes(w.type());
   if (!w.is_attention()) {
     const Operands elements = operands_of(w);
-    return {elements.q * bytes, elements.k * bytes, elements.v * sizeof(arith::Half), 0};
+    const workload::WeightType weights = w.weights();
+    const std::uint64_t k = weights.any() ? weights.bytes(w.gemm()->columns, w.gemm()->depth) : elements.k * bytes;
+    return {elements.q * bytes, k, elements.v * sizeof(arith::Half), 0};
   }
   const workload::Attention& n = w.attention();
   const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * n.folded().heads;  // rows
@@ -285,6 +287,14 @@ void place_operands(schedule::Job& made, Dram& dram, const workload::Workload& o
 
 void add_operation(schedule::Job& made, Dram& dram, const workload::Gemm& g, const Schedule& /*schedule*/) {
   place_operands(made, dram, g);
+  if (const workload::WeightType& w = g.weights; w.any()) {
+    hal::Weights what{};
+    what.scales = made.block.layer.k + w.code_bytes(g.columns, g.depth);
+    what.group = w.group;
+    what.type = w.format->code;
+    what.scale = w.format->scale;
+    add_table(made, hal::kWeightsAddress, what, hal::kQuantised);
+  }
   const workload::Fusion& f = g.fusion;
   if (!f.any()) return;
   const FusedOperands elements = fused_operands_of(g);

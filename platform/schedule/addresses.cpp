@@ -76,6 +76,14 @@ hal::FusedProduct fused_of(const Job& job) {
   return what;
 }
 
+hal::Weights weights_of(const Job& job) {
+  hal::Weights weights{};
+  if ((job.block.flags & hal::kQuantised) != 0) {
+    std::memcpy(&weights, job.table_at(hal::kWeightsAddress)->words.data(), sizeof weights);
+  }
+  return weights;
+}
+
 std::string name_of(const Queue& queue) {
   if (queue.unit == Unit::kDma) return fmt::format("dma{}", queue.index);
   return fmt::format("core{}.{}", queue.index, queue.unit == Unit::kMac ? "mac" : "vec");
@@ -104,6 +112,7 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
                                                            {"new K", append.k},
                                                            {"new V", append.v},
                                                            {"K", l.k},
+                                                           {"scales", weights_of(job).scales},
                                                            {"V", l.v},
                                                            {"O", l.o},
                                                            {"C", l.c},

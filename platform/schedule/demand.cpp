@@ -79,12 +79,18 @@ LayerDemand fused_demand(const Job& job, const MachineConfig& m) {
 LayerDemand product_demand(const Job& job, const MachineConfig& m) {
   const hal::Layer& l = job.block.layer;
   const double products = 1.0 * l.batch * l.heads, rows = l.seq_q, columns = l.seq_kv, depth = l.emb;
-  const double in = products * (rows + columns) * depth * hal::element_bytes(job.types.operand);
+  double in = products * (rows + columns) * depth * hal::element_bytes(job.types.operand), lanes = 0;
+  if (const hal::Weights w = weights_of(job); w.type != hal::ElementType::kNone) {
+    const double groups = w.group == 0 ? 1 : std::ceil(depth / w.group);
+    in = rows * depth * hal::element_bytes(job.types.operand) +
+         columns * (static_cast<double>(hal::bytes_of(w.type, l.emb)) + groups * hal::element_bytes(w.scale));
+    lanes = lane_cycles(m, columns * depth, kDequantisation);
+  }
   const double width = fused_of(job).is_gated != 0 ? columns / 2 : columns;
   const double out = products * rows * width * hal::element_bytes(job.types.out);
   const double macs = products * rows * columns * depth;
   const LayerDemand fused = fused_demand(job, m);
-  return {bus_cycles(m, in, out) + fused.bus, macs / macs_per_cycle(m, job.types.operand), fused.lanes, macs};
+  return {bus_cycles(m, in, out) + fused.bus, macs / macs_per_cycle(m, job.types.operand), lanes + fused.lanes, macs};
 }
 
 // Rows that are read, processed and written; other operands are left out.

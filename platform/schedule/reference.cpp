@@ -26,7 +26,8 @@ operation. Products have m x n results over a depth of k: m is the descriptor's 
 | length | columns of operand 0 |
 | k, n | of a product |
 | sums | n, with flag `normalised` n + 1 |
-| any, tensor, rounded | element types: all; those of Q, K, V and P; those of O |
+| groups | groups of elements of a row that share a scale, by the tail |
+| any, tensor, rounded, weight | element types: all; those of Q, K, V and P; those of O; those of weights |
 )";
 
 const char* text_of(hal::OperandRole role) {
@@ -35,14 +36,23 @@ const char* text_of(hal::OperandRole role) {
 }
 
 const char* text_of(hal::OperandExtent extent) {
-  constexpr const char* kTexts[] = {"own", "rows",  "1",    "2",         "1 or 2",          "length",
-                                    "n",   "n + 1", "sums", "n or sums", "k, transposed n", "n, transposed k"};
+  constexpr const char* kTexts[] = {"own",   "rows",  "1",    "2",         "1 or 2",          "length",
+                                    "n",     "n + 1", "sums", "n or sums", "k, transposed n", "n, transposed k",
+                                    "groups"};
   return kTexts[static_cast<std::size_t>(extent)];
 }
 
 const char* text_of(hal::ElementRule elements) {
-  constexpr const char* kTexts[] = {
-      "any", "fp16", "fp32", "tensor", "operand 0's", "rounded", "sums of operand 0's", "rounded, fp32 or sums"};
+  constexpr const char* kTexts[] = {"any",
+                                    "fp16",
+                                    "fp32",
+                                    "tensor",
+                                    "operand 0's",
+                                    "rounded",
+                                    "sums of operand 0's",
+                                    "rounded, fp32 or sums",
+                                    "weight",
+                                    "fp16 or e8m0"};
   return kTexts[static_cast<std::size_t>(elements)];
 }
 
@@ -106,13 +116,13 @@ std::string flags_text() {
 
 std::string types_text() {
   std::string text =
-      "\n## Element types\n\n| Type | Number | Bytes | Exponent | Mantissa | Q, K, V, P | O | RTL of VEC | |\n"
-      "|---|---|---|---|---|---|---|---|---|\n";
+      "\n## Element types\n\n| Type | Number | Bits | Exponent | Mantissa | Q, K, V, P | O | Weights | RTL of VEC | |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n";
   const auto yes = [](bool is) { return is ? "yes" : ""; };
   for (const hal::ElementTypeInfo& t : hal::kElementTypes) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", t.name, static_cast<int>(t.type),
-                        hal::element_bytes(t.type), t.exponent_bits, t.mantissa_bits, yes(t.is_tensor),
-                        yes(t.is_rounded_to), yes(t.in_rtl), t.about);
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", t.name, static_cast<int>(t.type),
+                        hal::element_bits(t.type), t.exponent_bits, t.mantissa_bits, yes(t.is_tensor),
+                        yes(t.is_rounded_to), yes(t.is_weight), yes(t.in_rtl), t.about);
   }
   return text;
 }

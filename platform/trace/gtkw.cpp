@@ -41,6 +41,7 @@ const std::map<std::string, std::pair<const char*, const char*>> kStyles = {
     {"norm", {"DarkOrchid4", "norm"}},
     {"add", {"MediumPurple4", "add"}},
     {"bias", {"MediumPurple4", "bias"}},
+    {"dequantise", {"MediumPurple4", "dequantise"}},
     {"activate", {"DarkOrchid4", "activate"}},
     {"rotate", {"MediumPurple4", "rotate"}},
     {"transfer", {"SteelBlue4", "transfer"}},

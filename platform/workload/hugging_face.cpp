@@ -516,6 +516,7 @@ class ModelReader {
     if (family_.rotary && is_rotary_ && !is_alibi_) read_rotary();
     if (family_.qk_norm) set("qk_norm", "1", of_type());
     read_ends();
+    read_weights();
   }
 
   Number read_ffn() const {
@@ -562,6 +563,13 @@ class ModelReader {
     if (family_.embedding_norm) set("embedding_norm", "1", of_type());
     if (!family_.learned_positions) return;
     set("positions", std::to_string(tokens_), derived("positions that tokens can have"));
+  }
+
+  // Files of MXFP4 list all modules but the experts as not converted.
+  void read_weights() {
+    const auto quantisation = file_.inside("quantization_config");
+    if (!quantisation || !has_experts_ || quantisation->text("quant_method") != "mxfp4") return;
+    set("expert_weights", "mxfp4", of_key("quantization_config"));
   }
 
   std::string read_activation(bool& gated) {

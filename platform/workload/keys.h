@@ -43,7 +43,10 @@ struct NetworkKeys {
   AppendKind append = AppendKind::kAuto;
   Phase phase = Phase::kPrefill;
   Between between = Between::kSoftmax;
-  std::string type = "fp16", out = "auto";  // names; "auto": by the layer's type
+  std::string type = "fp16", out = "auto";                // names; "auto": by the layer's type
+  std::string weights = "auto", expert_weights = "auto";  // names; "auto": by `type`, by `weights`
+  std::uint32_t weight_group = kOwnGroup;
+  static constexpr std::uint32_t kOwnGroup = 0xFFFF'FFFF;
   static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const config::Schema<NetworkKeys>& network_schema();

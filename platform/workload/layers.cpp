@@ -64,7 +64,8 @@ LayerGroup embedding_of(const Workload& w) {
   const std::uint64_t table = std::uint64_t{m.vocabulary} * m.hidden, positions = std::uint64_t{m.positions} * m.hidden;
   Appended all(w, "embedding", "");
   if (m.patch > 0) {
-    LayerOperation& o = all.add("patches", gemm(rows, m.hidden, m.patch, w.type()), {"pixels", "patches weights"});
+    LayerOperation& o =
+        all.add("patches", gemm(rows, m.hidden, m.patch, w.type(), {}, m.weights), {"pixels", "patches weights"});
     o.parameters = o.active = std::uint64_t{m.hidden} * m.patch;
     if (positions > 0 && !m.linear) {
       all.add("positions", elementwise_rows(hal::Opcode::kAdd, rows, m.hidden), {"patches", "position rows"})
@@ -104,8 +105,9 @@ LayerGroup last_projection_of(const Workload& w) {
   if (m.logits == Logits::kNone || m.vocabulary == 0) return all.group();
   const bool has_all = m.logits == Logits::kAll;
   const std::string input = all.last();
-  LayerOperation& o = all.add("logits", gemm(has_all ? rows : w.attention().batch, m.vocabulary, m.hidden, w.type()),
-                              {has_all ? input : "last rows", "logits weights"});
+  LayerOperation& o =
+      all.add("logits", gemm(has_all ? rows : w.attention().batch, m.vocabulary, m.hidden, w.type(), {}, m.weights),
+              {has_all ? input : "last rows", "logits weights"});
   if (!has_all) o.views.push_back(last_rows(input, w));
   o.active = std::uint64_t{m.vocabulary} * m.hidden;
   o.parameters = m.tied && m.patch == 0 ? 0 : o.active;

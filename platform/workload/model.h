@@ -64,6 +64,7 @@ struct Model {
   bool linear = false;                                  // matrix products and attention only
   Order order = Order::kSequential;
   Fuse fuse = Fuse::kOff;
+  WeightType weights, expert_weights;  // of all products with weights; of those of routed experts
   Latent latent;
   Experts experts;
 

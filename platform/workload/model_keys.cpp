@@ -34,6 +34,20 @@ Key<K> model_key(const std::string& path, double most, const std::string& meanin
   return key;
 }
 
+Key<K> group_key() {
+  Key<K> key = make_key<K>(number("group", KeyUnit::kCount, 0, 128,
+                                  "elements of a column of weights that share a scale: 32, 64, 128; 0: all"),
+                           &K::weight_group);
+  key.default_note = "of int4 128, of int8 and fp8_e4m3 0";
+  return key;
+}
+
+std::vector<std::string> weight_choices() {
+  std::vector<std::string> names = weight_names();
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
 Key<K> text_key(const std::string& path, const std::string& meaning, const std::string& none, std::string K::*field) {
   Key<K> key = make_key<K>(config::text(path, meaning), field);
   key.default_note = none;
@@ -92,6 +106,13 @@ std::vector<Key<K>> model_keys() {
                  "on: products of a layer include the norm before them, and the activation, rotary embedding or "
                  "sum behind them; auto: where that takes no more cycles"),
           &K::model, &Model::fuse),
+      make_key<K>(choice("weights", weight_choices(),
+                         "type of the weights of products, which vector engines convert; auto: as 'type'"),
+                  &K::weights),
+      group_key(),
+      make_key<K>(choice("expert_weights", weight_choices(),
+                         "type of the weights of routed experts, with its default group; auto: as 'weights'"),
+                  &K::expert_weights),
       model_key("kv_rank", kWidest, "latent attention: elements of a token's row of which K and V are projections",
                 "none", &Model::latent, &Latent::kv_rank),
       model_key("q_rank", kWidest, "latent attention: elements between the two projections of Q", "one projection",
@@ -136,6 +157,27 @@ std::vector<Key<K>> model_keys() {
 }
 
 namespace {
+
+void complete_weights(Model& m, const K& keys, const Origin& origin, const NameOf& name_of) {
+  const bool has_group = keys.weight_group != K::kOwnGroup;
+  const auto refuse = [&](const char* setting, const std::string& allowed) {
+    fail(origin, fmt::format("key '{}': found {}; allowed: {}", name_of(setting), keys.weight_group, allowed));
+  };
+  if (keys.weights != "auto") {
+    m.weights = weights_of(keys.weights, has_group ? std::optional(keys.weight_group) : std::nullopt, refuse);
+  } else if (has_group) {
+    fail(origin, fmt::format("key '{}': it needs '{}'", name_of("group"), name_of("weights")));
+  }
+  m.expert_weights = m.weights;
+  if (keys.expert_weights != "auto") m.expert_weights = weights_of(keys.expert_weights, std::nullopt, refuse);
+  const bool takes = std::any_of(std::begin(hal::kElementTypes), std::end(hal::kElementTypes),
+                                 [&](const auto& info) { return keys.type == info.name && takes_weights(info.type); });
+  for (const auto& [name, weights] : {std::pair{"weights", &m.weights}, {"expert_weights", &m.expert_weights}}) {
+    if (!weights->any() || takes) continue;
+    fail(origin, fmt::format("key '{}': found {} with '{}' {}; allowed are fp16, bf16", name_of(name),
+                             weights->format->name, name_of("type"), keys.type));
+  }
+}
 
 void complete_blocks(Model& m, const K& keys, const Origin& origin, const NameOf& name_of) {
   const auto refuse = [&](const char* key, const std::string& why) {
@@ -208,6 +250,7 @@ void complete_model(Model& m, const K& keys, const Origin& origin, const NameOf&
       e.capacity = number_of(keys.expert_capacity, 0x1p-10, 1024, origin, name_of("expert_capacity"));
     }
   }
+  complete_weights(m, keys, origin, name_of);
   complete_blocks(m, keys, origin, name_of);
 }
 

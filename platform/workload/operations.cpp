@@ -72,6 +72,13 @@ class ProductSettings {
       set(word, key, word.size() > key.size() ? word.substr(key.size() + 1) : "");
       start = end + 1;
     }
+    if (!weights_.empty()) {
+      g_.weights = weights_of(weights_, group_, [&](const char* setting, const std::string& allowed) {
+        refuse(std::string(setting) == "group" ? fmt::format("group={}", *group_) : "weights=" + weights_, allowed);
+      });
+    } else if (group_) {
+      refuse(fmt::format("group={}", *group_), "a group of weights=TYPE");
+    }
     if (const std::string wrong = refusal_of(g_); !wrong.empty()) fail(option_origin("--net", text_), wrong);
   }
 
@@ -80,6 +87,11 @@ class ProductSettings {
     Fusion& f = g_.fusion;
     if (key == "type") {
       g_.type = type(word, value);
+    } else if (key == "weights") {
+      weights_ = weight_names().at(index(word, key, value, weight_names()));
+    } else if (key == "group") {
+      const std::vector<std::string> groups{"0", "32", "64", "128"};
+      group_ = static_cast<std::uint32_t>(std::stoul(groups.at(index(word, key, value, groups))));
     } else if (key == "norm") {
       f.norm = static_cast<Norm>(index(word, key, value, {kNorms[0], kNorms[1]}));
     } else if (key == "activation") {
@@ -97,7 +109,7 @@ class ProductSettings {
       f.head = e[0];
       f.rotated = e[1];
     } else {
-      refuse(word, "type, norm, bias, rope, activation, gated, residual");
+      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, residual");
     }
   }
   std::size_t index(const std::string& word, const std::string& key, const std::string& value,
@@ -122,6 +134,8 @@ class ProductSettings {
 
   const std::string& text_;
   Gemm& g_;
+  std::string weights_;
+  std::optional<std::uint32_t> group_;
 };
 
 // Operations written as WORD:ROWSxCOLUMNS.
@@ -178,15 +192,20 @@ std::string Fusion::text() const {
   return text;
 }
 
-Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::ElementType type, const Fusion& fusion) {
-  Gemm g{fmt::format("gemm:{}x{}x{}", rows, columns, depth), rows, columns, depth, type, fusion};
+Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::ElementType type, const Fusion& fusion,
+          const WeightType& weights) {
+  Gemm g{fmt::format("gemm:{}x{}x{}", rows, columns, depth), rows, columns, depth, type, fusion, weights};
   if (type != hal::ElementType::kFp16) g.name += ",type=" + attnvp::name_of(type);
-  g.name += fusion.text();
+  g.name += weights.text() + fusion.text();
   return g;
 }
 
 std::string refusal_of(const Gemm& g) {
   const Fusion& f = g.fusion;
+  if (g.weights.any() && !takes_weights(g.type)) {
+    return fmt::format("weights of {} beside operands of {}; allowed are operands of fp16, bf16",
+                       g.weights.format->name, attnvp::name_of(g.type));
+  }
   if (f.norm != Norm::kNone && g.type != hal::ElementType::kFp16) {
     return fmt::format("a norm of rows of {} before a product; allowed is fp16", attnvp::name_of(g.type));
   }
@@ -252,7 +271,7 @@ std::optional<std::variant<Gemm, RowOperation>> parse_operation(const std::strin
     const auto e = extents(text, numbers.substr(0, comma), {rows, columns, {"depth", kDeepest}});
     Gemm g = gemm(e[0], e[1], e[2]);
     if (comma != std::string::npos) ProductSettings(text, g).read(numbers.substr(comma + 1));
-    return gemm(g.rows, g.columns, g.depth, g.type, g.fusion);
+    return gemm(g.rows, g.columns, g.depth, g.type, g.fusion, g.weights);
   }
   if (kind == "rope") {
     const auto e = extents(text, numbers, {rows, columns, {"elements of a head", kDeepest}});

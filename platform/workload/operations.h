@@ -1,5 +1,6 @@
 // Operations of a layer besides attention: a matrix product, or an operation on rows. Texts of `--net`:
 //   gemm:ROWSxCOLUMNSxDEPTH[,type=TYPE]   C = A B^T, A: rows x depth, B: columns x depth
+//   gemm:...,weights=int4,group=64   B in a type of fewer bits, with a scale for each group (layer/weights.h)
 //   gemm:...,norm=rmsnorm,bias=1,rope=HEADxCOLUMNS,activation=silu,gated=1,residual=1   fused with row operations:
 //     a norm of A's rows; on C, in this order: a bias, a rotary embedding of the first COLUMNS, an activation, the sum
 //     with a residual tensor. Gated: the first half of the columns are gates, and the result has half of the columns
@@ -19,6 +20,7 @@
 #include <variant>
 
 #include "firmware/hal/descriptor.h"
+#include "platform/workload/layer/weights.h"
 
 namespace attnvp::workload {
 
@@ -46,11 +48,12 @@ struct Gemm {
   std::uint32_t rows = 0, columns = 0, depth = 0;
   hal::ElementType type = hal::ElementType::kFp16;  // of the operands
   Fusion fusion{};
+  WeightType weights{};  // of B
   hal::ElementType out() const { return hal::type_of_output(type); }
   std::uint32_t result_columns() const { return fusion.is_gated ? columns / 2 : columns; }
 };
 Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
-          hal::ElementType type = hal::ElementType::kFp16, const Fusion& fusion = {});
+          hal::ElementType type = hal::ElementType::kFp16, const Fusion& fusion = {}, const WeightType& weights = {});
 // The rule that a product with this fusion violates, for a message; empty: none.
 std::string refusal_of(const Gemm& product);
 

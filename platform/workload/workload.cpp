@@ -48,14 +48,15 @@ std::string Workload::rules() const {
   std::string text;
   if (type() != hal::ElementType::kFp16) text += " type=" + attnvp::name_of(type());
   if (out() != hal::ElementType::kFp16) text += " out=" + attnvp::name_of(out());
+  if (const WeightType w = weights(); w.any()) text += fmt::format(" weights={} group={}", w.format->name, w.group);
   return text;
 }
 
 std::string Workload::identity() const {
   if (is_attention()) return attention().identity();
   if (const Gemm* g = gemm()) {
-    return fmt::format("gemm {}x{}x{} {} {}{}", g->rows, g->columns, g->depth, attnvp::name_of(g->type),
-                       attnvp::name_of(g->out()), g->fusion.text());
+    return fmt::format("gemm {}x{}x{} {} {}{}{}", g->rows, g->columns, g->depth, attnvp::name_of(g->type),
+                       attnvp::name_of(g->out()), g->weights.text(), g->fusion.text());
   }
   const RowOperation& r = *rows();
   return fmt::format("{} {}x{}x{}{}", r.word(), r.rows, r.columns, r.head, r.has_residual ? " residual" : "");

@@ -49,7 +49,11 @@ struct Workload {
   Extents extents() const;
   hal::ElementType type() const;  // of the operands
   hal::ElementType out() const;   // of the result
-  bool is_typed() const { return type() != hal::ElementType::kFp16 || out() != hal::ElementType::kFp16; }
+  // Some operand or result is stored in another type than FP16.
+  bool is_typed() const {
+    return type() != hal::ElementType::kFp16 || out() != hal::ElementType::kFp16 || weights().any();
+  }
+  WeightType weights() const { return gemm() == nullptr ? WeightType() : gemm()->weights; }
   bool has_softmax() const;
   std::uint64_t result_elements() const;
   std::uint32_t heads_of_kv() const { return is_attention() ? attention().heads_of_kv() : 1; }

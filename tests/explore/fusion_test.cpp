@@ -50,6 +50,12 @@ TEST(Fusion, IncludesWhatIsBesideProducts) {
   // Two products read one norm.
   const std::string parallel = "H=2,N=8,E=16,hidden=32,ffn=64,scope=layer,fuse=on,order=parallel";
   EXPECT_EQ(names_of(parallel), "attention norm; qkv; attention; up + gelu; out + sum; down + sum");
+  // All experts with tokens, and the shared ones.
+  const std::string experts =
+      "H=2,N=8,E=16,hidden=32,ffn=64,gated=1,experts=4,experts_per_token=2,shared_ffn=16,scope=layer,fuse=on";
+  EXPECT_NE(names_of(experts).find("expert gather; expert gate, up + swiglu; "), std::string::npos)
+      << names_of(experts);
+  EXPECT_EQ(names_of(experts).find("expert activation"), std::string::npos);
   // Results of BF16 are rounded by the arrays.
   EXPECT_EQ(names_of("bert-base,scope=layer,fuse=on,type=bf16"), names_of("bert-base,scope=layer,type=bf16"));
 }
@@ -81,10 +87,13 @@ TEST(Fusion, IsGoldenInALayer) {
     EXPECT_TRUE(o.result.golden_checked && o.result.golden.passed) << o.name << ": " << o.result.golden.to_string();
   }
   // Operations on each other's results, against the whole layer in double precision.
-  for (const char* network : {kLayer, "bert-base,N=32,scope=layer"}) {
+  for (const char* network :
+       {kLayer, "bert-base,N=32,scope=layer",
+        "H=4,N=32,E=32,hidden=128,ffn=256,gated=1,experts=8,experts_per_token=3,expert_ffn=64,shared_ffn=64,"
+        "scope=layer"}) {
     const LayerRun chained = run("edge", std::string(network) + ",fuse=on", true);
-    ASSERT_EQ(chained.layer().chain.size(), 1U);
-    EXPECT_TRUE(chained.layer().chain.front().golden.passed) << chained.layer().chain.front().golden.to_string();
+    EXPECT_FALSE(chained.layer().chain.empty());  // of experts, the router's result, too
+    for (const job::ChainResult& c : chained.layer().chain) EXPECT_TRUE(c.golden.passed) << c.golden.to_string();
   }
 }
 
@@ -126,6 +135,77 @@ TEST(Fusion, SavesTheCountedBytes) {
     if (machine.dram.policy == "cached") {
       EXPECT_EQ(bytes["off"] - bytes["on"], 2 * 96 * elements);
     }
+  }
+}
+
+// A layer of decoding: every weight once, in INT4 with a scale of FP16 for 128 of a column, and with norms and
+// activations fused nothing else but rows of one token, vectors of norms and angles.
+TEST(Weights, SaveTheCountedBytes) {
+  const std::string network = "llama3.1-8b,phase=decode,cache=127,scope=layer,fuse=on,weights=";
+  const MachineConfig machine = config::load_hardware("edge-16nm");
+  std::map<std::string, std::uint64_t> bytes;  // of products
+  for (const char* weights : {"auto", "int4"}) {
+    const LayerRun layer = run("edge-16nm", network + weights, false);
+    for (const OperationRun& o : layer.layer().operations) {
+      if (o.result.network.is_attention()) continue;
+      EXPECT_EQ(totals_of(o).dram_bytes, runs::bytes_read(*o.result.network.gemm(), o.result.schedule.tiling, machine) +
+                                             2 * o.result.network.result_elements())
+          << o.name;
+      bytes[weights] += totals_of(o).dram_bytes;
+    }
+    const std::uint64_t parameters =
+        std::uint64_t{4096} * (6144 + 4096 + 28672 + 14336);  // qkv, out, gate and up, down
+    const std::uint64_t norms = 2 * 4096;
+    EXPECT_EQ(layer.need.weights,
+              weights == std::string("auto") ? 2 * (parameters + norms) : parameters / 2 + parameters / 64 + 2 * norms);
+    EXPECT_GT(bytes[weights], layer.need.weights - 2 * norms);
+    EXPECT_LT(bytes[weights], layer.need.weights * 11 / 10);
+  }
+}
+
+// Products of activations have no weights of their own.
+TEST(Weights, AreThoseOfProductsWithWeights) {
+  const std::string model =
+      "H=4,N=32,E=32,hidden=128,ffn=256,gated=1,vocabulary=300,experts=4,experts_per_token=2,shared_ffn=64,"
+      "scope=model,weights=int4,group=32,expert_weights=mxfp4";
+  std::map<std::string, int> count;
+  for (const workload::LayerGroup& g : workload::groups_of(workload::load(model))) {
+    for (const workload::LayerOperation& o : g.operations) {
+      if (o.workload.gemm() != nullptr) ++count[o.workload.weights().text()];
+      EXPECT_EQ(o.workload.weights().any(), o.workload.gemm() != nullptr) << o.name;
+      EXPECT_EQ(o.name == "expert gate, up" || o.name == "expert down",
+                o.workload.weights().text() == ",weights=mxfp4");
+    }
+  }
+  EXPECT_EQ(count[",weights=int4,group=32"], 6);  // qkv, out, router, of the shared expert two, logits
+  EXPECT_EQ(count[""], 0);
+  for (const char* wrong : {"group=32", "weights=int4,group=0", "weights=int3", "weights=int4,type=int8",
+                            "expert_weights=mxfp4,type=fp8_e4m3"}) {
+    EXPECT_THROW(workload::load(fmt::format("H=2,N=8,E=16,hidden=32,ffn=64,scope=layer,{}", wrong)),
+                 config::ConfigError)
+        << wrong;
+  }
+}
+
+// INT8 with a scale of FP16 a column; the table of tokens stays FP16, so that a tied projection has a copy.
+TEST(Weights, OfATiedProjectionAreStoredBesidesTheTable) {
+  const LayerRun model =
+      run("edge", "H=4,N=16,E=32,hidden=128,ffn=256,vocabulary=300,tied=1,scope=model,weights=int8", false);
+  const std::uint64_t columns = 384 + 128 + 256 + 128;  // qkv, out, up, down
+  EXPECT_EQ(model.need.weights,
+            2U * 300 * 128 + 300 * (128 + 2) + (384 + 128 + 256) * 128 + 128 * 256 + 2 * columns + 3 * 2 * 2 * 128);
+}
+
+TEST(Weights, AreGoldenInAModel) {
+  constexpr const char* kModel =
+      "H=4,HKV=2,N=48,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,layers=2,vocabulary=200,scope=model,";
+  for (const char* words : {"weights=int4,group=64", "weights=mxfp4,fuse=on", "weights=int8,type=bf16"}) {
+    const LayerRun model = run("edge", std::string(kModel) + words, true);
+    for (const GroupRun& g : model.groups) {
+      for (const job::ChainResult& c : g.chain)
+        EXPECT_TRUE(c.golden.passed) << words << " " << g.name << " " << c.tensor;
+    }
+    EXPECT_TRUE(model.golden_checked() && model.golden_passed()) << words;
   }
 }
 

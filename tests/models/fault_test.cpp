@@ -158,7 +158,7 @@ std::vector<Case> cases() {
       {"DmaOldVersion", channel(2), F::kBadVersion, 0, with_version(move, 1)},
       {"DmaConverts", channel(2), F::kBadType, kDram, with_type(copy(64, kDram, kA), 1, hal::ElementType::kFp16)},
       {"DmaUnknownType", channel(2), F::kBadType, kDram,
-       with_type(with_type(move, 0, static_cast<hal::ElementType>(8)), 1, static_cast<hal::ElementType>(8))},
+       with_type(with_type(move, 0, static_cast<hal::ElementType>(98)), 1, static_cast<hal::ElementType>(98))},
       {"DmaAnotherLength", channel(2), F::kBadOperand, kA, with_columns(copy(64, kDram, kA), 1, 62)},
       {"DmaPlanesTooShort", channel(2), F::kBadLength, 0, with_length(move, 128)},
       {"DmaSourceUnmapped", channel(2), F::kUnmapped, 0x4000, copy(64, 0x4000, kA)},

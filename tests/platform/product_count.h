@@ -37,4 +37,25 @@ inline std::uint64_t elements_read(const workload::Gemm& g, const job::Tiling& t
   return read;
 }
 
+// Bytes of weights in a type of their own and of their scales that a product reads, by its tiling.
+inline std::uint64_t weight_bytes_read(const workload::Gemm& g, const job::Tiling& t, const MachineConfig& m) {
+  const workload::WeightFormat& format = *g.weights.format;
+  const std::uint64_t group = g.weights.group == 0 ? g.depth : g.weights.group;
+  std::uint64_t of_column = 0;
+  for (std::uint64_t from = 0; from < g.depth; from += t["kd"]) {
+    const std::uint64_t depth = std::min<std::uint64_t>(t["kd"], g.depth - from);
+    of_column += hal::bytes_of(format.code, depth) +
+                 ((from + depth - 1) / group - from / group + 1) * hal::element_bytes(format.scale);
+  }
+  return parts_of(g.rows, std::uint64_t{t["nq"]} * m.cores) * g.columns * of_column;
+}
+
+// Bytes that a product reads, with weights of any type.
+inline std::uint64_t bytes_read(const workload::Gemm& g, const job::Tiling& t, const MachineConfig& m) {
+  const std::uint64_t all = 2 * elements_read(g, t, m);
+  if (!g.weights.any()) return all;
+  const std::uint64_t row_blocks = parts_of(g.rows, std::uint64_t{t["nq"]} * m.cores);
+  return all - 2 * row_blocks * g.columns * g.depth + weight_bytes_read(g, t, m);
+}
+
 }  // namespace attnvp::runs

@@ -56,7 +56,7 @@ std::uint64_t copy_bursts(const hal::Descriptor& d, std::uint64_t burst_bytes) {
 
 Refusal check_copy(const hal::Descriptor& d, const AddressMap& map, std::uint64_t own_l1) {
   const std::uint64_t row_bytes = d.row_bytes(0), rows = d.rows, planes = d.tail.copy.planes;
-  if (hal::element_bytes(d.type[0]) == 0 || d.type[1] != d.type[0]) {
+  if (hal::element_bits(d.type[0]) == 0 || d.type[1] != d.type[0]) {
     return {FaultCode::kBadType, d.operand[0].address,
             fmt::format("copy from {} to {}: both sides must be of one known type", name_of(d.type[0]),
                         name_of(d.type[1]))};

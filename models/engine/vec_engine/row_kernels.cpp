@@ -158,6 +158,21 @@ void plan_rotate(RowOp& op, const Descriptor& d) {
   }
 }
 
+void plan_dequantise(RowOp& op, const Descriptor& d) {
+  op.per_element = kDequantisation;
+  const hal::DequantiseTail& tail = d.tail.dequantise;
+  if (tail.first < tail.group || tail.first == 0) return;
+  op.refuse({FaultCode::kBadOperand, d.operand[2].address,
+             fmt::format("rows that begin with element {} of a group of {}", tail.first, tail.group)});
+}
+
+void dequantise(RowData& r) {
+  const hal::DequantiseTail& tail = r.d.tail.dequantise;
+  const arith::GroupScales scales = {r.whole(2) + r.row() * hal::element_bytes(r.d.type[2]), r.d.operand[2].row_stride,
+                                     r.d.type[2], tail.group, tail.first};
+  arith::dequantise_row(r.d.type[0], r.at(0), scales, r.d.type[1], r.at(1), r.size());
+}
+
 void rotate(RowData& r) { arith::rotate_row(r.half(0), r.half(2), r.half(1), r.size(), r.d.operand[2].columns); }
 
 constexpr RowKernel kKernels[] = {
@@ -171,6 +186,7 @@ constexpr RowKernel kKernels[] = {
     {hal::Opcode::kActivate, plan_activate, activate},
     {hal::Opcode::kRotate, plan_rotate, rotate},
     {hal::Opcode::kBias, plan_add, bias},
+    {hal::Opcode::kDequantise, plan_dequantise, dequantise},
 };
 
 constexpr bool has_kernel(hal::Opcode opcode) {

@@ -20,6 +20,8 @@ void add_part(RowOp& op, const hal::Descriptor& d, const hal::OperandInfo& o) {
       o.role == hal::OperandRole::kRead || (o.role == hal::OperandRole::kAccumulated && (d.flags & hal::kFirst) == 0);
   part.region = {here.address, hal::value_of(o.rows, d, o.index), d.row_bytes(o.index), here.row_stride, 0, part.out};
   part.element_bytes = hal::element_bytes(d.type[o.index]);
+  part.row_bytes =
+      o.rows == hal::OperandExtent::kGroups ? part.region.rows * part.element_bytes : part.region.row_bytes;
   part.kept = o.rows == hal::OperandExtent::kOne;
   part.apart = !o.is_replaceable;
   part.in_place = hal::family_of(d.opcode) == hal::Family::kLayer && o.index > 0 && here.address == x.address &&

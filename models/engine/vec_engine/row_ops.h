@@ -36,7 +36,7 @@ struct LaneOperations {
 constexpr LaneOperations kOnlineSoftmaxOfAScore{1, 2, 0, 1, 0};
 
 // Per element of layer operations.
-constexpr LaneOperations kAddition{0, 1, 0, 0, 0}, kRotation{0, 1, 2, 0, 0};
+constexpr LaneOperations kAddition{0, 1, 0, 0, 0}, kRotation{0, 1, 2, 0, 0}, kDequantisation{0, 0, 1, 0, 0};
 constexpr LaneOperations operations_of_norm(bool is_centred) {
   return is_centred ? LaneOperations{0, 4, 3, 0, 0} : LaneOperations{0, 1, 3, 0, 0};
 }
@@ -64,6 +64,7 @@ struct RowOp {
     Region region;
     bool in = false, out = false;
     std::uint64_t element_bytes = 0;
+    std::uint64_t row_bytes = 0;                        // that a row of the operation needs
     bool from_registers = false, to_registers = false;  // registers of the lanes instead of L1
     bool in_place = false;                              // replaces operand 0, also in L0
     bool kept = false;                                  // one row for all rows; stays in L0 if it fits
@@ -105,11 +106,13 @@ class RowData {
   RowData(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand);
 
   void begin(std::uint64_t row) { row_ = row; }
+  std::uint64_t row() const { return row_; }
   bool has(int flag) const { return (d.flags & flag) != 0; }
   std::size_t size() const { return d.operand[0].columns; }  // elements of the row
   unsigned char* at(std::size_t i) const { return operand_[i] + row_ * d.operand[i].row_stride; }
   arith::Half* half(std::size_t i) const { return reinterpret_cast<arith::Half*>(at(i)); }
   const arith::Half* only_row(std::size_t i) const { return reinterpret_cast<const arith::Half*>(operand_[i]); }
+  const unsigned char* whole(std::size_t i) const { return operand_[i]; }
   float* fp32(std::size_t i) const { return reinterpret_cast<float*>(at(i)); }
   // Operand i with a single row, in FP32; nullptr: none.
   const float* vector(std::size_t i) const { return vector_[i].empty() ? nullptr : vector_[i].data(); }

@@ -129,11 +129,12 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   std::uint64_t row_bytes = 0, kept_bytes = 0, in_bytes = 0, out_bytes = 0;
   for (int i = 0; i < op.count; ++i) {
     const RowOp::OperandPart& p = op.parts[static_cast<std::size_t>(i)];
-    if (!p.in_place) (p.kept ? kept_bytes : row_bytes) += p.region.row_bytes;
+    if (!p.in_place) (p.kept ? kept_bytes : row_bytes) += p.row_bytes;
   }
   const bool fits = 2 * row_bytes + kept_bytes <= l0_share_bytes_;
-  const auto part = [](Region region, std::uint64_t rows, bool write, std::uint64_t times = 1) {
-    region.traffic_bytes = rows * region.row_bytes * times;
+  const auto part = [](const RowOp::OperandPart& p, std::uint64_t rows, bool write, std::uint64_t times = 1) {
+    Region region = p.region;
+    region.traffic_bytes = rows * p.row_bytes * times;
     region.write = write;
     return region;
   };
@@ -153,25 +154,25 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
       if (again > 0) plan.last.add(seen(again));
       in_bytes += op.visible * p.element_bytes * times;
     } else if (p.in && p.from_registers) {
-      in_bytes += op.rows * p.region.row_bytes;
+      in_bytes += op.rows * p.row_bytes;
     } else if (p.kept) {  // once, or for every row if it does not fit
-      if (fits) plan.fill.add(part(p.region, 1, false));
-      if (!fits) plan.body.add(part(p.region, op.rows - 1, false));
-      if (!fits) plan.last.add(part(p.region, 1, false));
-      in_bytes += op.rows * p.region.row_bytes;
+      if (fits) plan.fill.add(part(p, 1, false));
+      if (!fits) plan.body.add(part(p, op.rows - 1, false));
+      if (!fits) plan.last.add(part(p, 1, false));
+      in_bytes += op.rows * p.row_bytes;
     } else if (p.in) {
       const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
-      plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
-      if (!whole) plan.body.add(part(p.region, op.rows - sub_tile, false, again));
-      if (again > 1) plan.last.add(part(p.region, sub_tile, false));
-      in_bytes += op.rows * p.region.row_bytes * again;
+      plan.fill.add(part(p, whole ? op.rows : sub_tile, false));
+      if (!whole) plan.body.add(part(p, op.rows - sub_tile, false, again));
+      if (again > 1) plan.last.add(part(p, sub_tile, false));
+      in_bytes += op.rows * p.row_bytes * again;
     }
     if (p.out && p.to_registers) {
-      out_bytes += op.rows * p.region.row_bytes;
+      out_bytes += op.rows * p.row_bytes;
     } else if (p.out) {
-      if (!whole) plan.body.add(part(p.region, op.rows - last_rows, true));
-      plan.drain.add(part(p.region, whole ? op.rows : last_rows, true));
-      out_bytes += op.rows * p.region.row_bytes;
+      if (!whole) plan.body.add(part(p, op.rows - last_rows, true));
+      plan.drain.add(part(p, whole ? op.rows : last_rows, true));
+      out_bytes += op.rows * p.row_bytes;
     }
   }
   const std::uint64_t working_set = fits ? 2 * row_bytes + kept_bytes : l0_share_bytes_;

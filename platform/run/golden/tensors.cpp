@@ -93,6 +93,53 @@ class Keeper {
   std::vector<float> row_;
 };
 
+// Scale of a group of weights, as its type stores it.
+float scale_of_group(const workload::WeightFormat& format, const float* x, std::size_t n) {
+  float most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (std::isfinite(x[i])) most = std::max(most, std::abs(x[i]));
+  }
+  if (most == 0) return 1;
+  constexpr int kGreatestExponent = 2;  // of an FP4 number
+  constexpr float kGreatestInt4 = 7, kGreatestFp8 = 448;
+  if (format.scale == ElementType::kE8M0) return std::ldexp(1.0F, std::ilogb(most) - kGreatestExponent);
+  const float greatest = format.code == ElementType::kInt4   ? kGreatestInt4
+                         : format.code == ElementType::kInt8 ? kGreatestInt8
+                                                             : kGreatestFp8;
+  const float scale = arith::float_from_half(arith::half_from_float(most / greatest));
+  return scale > 0 ? scale : 1;
+}
+
+// Codes and scales as in DRAM, and the numbers that they stand for.
+void keep_weights(const workload::Gemm& g, const std::vector<Half>& x, std::vector<unsigned char>& bytes,
+                  std::vector<Half>& numbers) {
+  const workload::WeightFormat& format = *g.weights.format;
+  const std::size_t depth = g.depth, columns = g.columns, group = g.weights.group == 0 ? depth : g.weights.group;
+  const std::size_t row_bytes = hal::bytes_of(format.code, depth), scale_bytes = hal::element_bytes(format.scale);
+  const std::size_t first_scale = g.weights.code_bytes(columns, depth);
+  bytes.assign(g.weights.bytes(columns, depth), 0);
+  numbers.resize(x.size());
+  std::vector<float> row(depth), codes(depth);
+  std::vector<double> scales(depth);
+  for (std::size_t j = 0; j < columns; ++j) {
+    arith::floats_from_halves(x.data() + j * depth, row.data(), depth);
+    for (std::size_t at = 0, k = 0; at < depth; at += group, ++k) {
+      const std::size_t end = std::min(at + group, depth);
+      const float scale = scale_of_group(format, row.data() + at, end - at);
+      arith::from_floats(format.scale, &scale, bytes.data() + first_scale + (k * columns + j) * scale_bytes, 1);
+      for (std::size_t i = at; i < end; ++i) row[i] /= scale, scales[i] = scale;
+    }
+    unsigned char* const stored = bytes.data() + j * row_bytes;
+    arith::from_floats(format.code, row.data(), stored, depth);
+    arith::floats_from(format.code, stored, codes.data(), depth);
+    for (std::size_t i = 0; i < depth; ++i) {
+      const double number = scales[i] * codes[i];  // exact
+      const auto narrowed = arith::float_from_bf16(arith::bf16_from_float(static_cast<float>(number)));
+      numbers[j * depth + i] = arith::half_from_double(g.type == ElementType::kBf16 ? narrowed : number);
+    }
+  }
+}
+
 std::uint32_t bits_of(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
@@ -119,7 +166,9 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
     keeper.keep(v, values, v_scale, all.v, all.numbers.v);
   };
   if (w.gemm() != nullptr) {
-    keep_whole(t.q.data(), t.q.size(), t.k.data(), t.k.size(), t.v.data(), 0, 1);
+    const workload::Gemm& g = *w.gemm();
+    keep_whole(t.q.data(), t.q.size(), t.k.data(), g.weights.any() ? 0 : t.k.size(), t.v.data(), 0, 1);
+    if (g.weights.any()) keep_weights(g, t.k, all.k, all.numbers.k);
     all.numbers.v = t.v;  // further operands are FP16
     all.v.resize(t.v.size() * sizeof(Half));
     if (!t.v.empty()) std::memcpy(all.v.data(), t.v.data(), all.v.size());
@@ -156,6 +205,14 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
     }
   }
   return all;
+}
+
+std::vector<Half> stored_weights(const workload::Gemm& product, const std::vector<Half>& weights) {
+  if (!product.weights.any()) return weights;
+  std::vector<unsigned char> bytes;
+  std::vector<Half> numbers;
+  keep_weights(product, weights, bytes, numbers);
+  return numbers;
 }
 
 std::vector<AttentionPart> parts_of(const workload::Attention& n, const Quantised& kept) {

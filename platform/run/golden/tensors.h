@@ -64,6 +64,9 @@ void share_pages(const workload::Attention& n, std::size_t columns, std::vector<
 // greatest of FP16). INT8 stores x / scale, with one scale for each of Q, K and V of every head of K and V: the
 // greatest magnitude over 127. Heads of Q that share K and V share their scale. With `scale_block`, each block of that
 // many rows of a head has its own scale (of Q: rows of all heads that share K and V, concatenated).
+//
+// Weights of a type of their own have a scale for each group of a column: of MXFP4 the power of two by the OCP MX
+// specification 1.0, otherwise the greatest magnitude over the type's greatest number (INT4: 7), in FP16; 1 for zeros.
 
 struct Tensors {
   std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
@@ -80,6 +83,8 @@ struct Quantised {
   std::vector<LayerScales> blocks;
 };
 Quantised quantised(const workload::Workload& network, const Tensors& tensors);
+// The numbers that a product multiplies for these weights: unchanged without a type of their own.
+std::vector<arith::Half> stored_weights(const workload::Gemm& product, const std::vector<arith::Half>& weights);
 
 // Batches of equal lengths, in one piece; with lengths of their own, one by one. Each has the layer's or `kept`'s
 // factors and scales, and refers to `attention`.

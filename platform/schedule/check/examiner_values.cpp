@@ -22,6 +22,7 @@ std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std
 // Rows written by several copies must be consecutive in the tensor; otherwise they are left over from an earlier tile.
 // Does not apply to paged caches.
 Interval Examiner::torn(const Region& region) const {
+  if (fused_of(job_).is_gated != 0) return {};  // a tile of gates and factors is two runs of rows
   const Touch* before = shadow_.latest_write(region);
   if (before == nullptr || region.rows < 2 || contains(before->region, region) || !job_.pages.empty()) return {};
   before = nullptr;
@@ -59,7 +60,9 @@ void Examiner::keys(LineId line, std::uint32_t step) {
   if (const Touch* write = scores && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
     std::uint64_t stride = 0;
     const std::uint64_t from = source_of(*write, d.operand[0].address, stride);
-    if (stride == 0 || from >= l.k) wrong = "scores are products of rows of Q, these are of something else";
+    const bool has_norm = fused_of(job_).gamma != 0;  // VEC has written the rows
+    if (!has_norm && (stride == 0 || from >= l.k))
+      wrong = "scores are products of rows of Q, these are of something else";
   }
   if (wrong.empty()) return;
   Finding f;

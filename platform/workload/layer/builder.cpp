@@ -79,9 +79,11 @@ class LayerBuilder {
     is_reading_ = true;
     return all_.back();
   }
+  Gemm weighted(std::uint32_t rows, std::uint64_t columns, std::uint64_t depth, const WeightType& weights) const {
+    return gemm(rows, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(depth), type_, {}, weights);
+  }
   LayerOperation& product(const char* name, std::uint64_t columns, std::uint64_t depth) {
-    return push(name, gemm(rows_, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(depth), type_),
-                {current_});
+    return push(name, weighted(rows_, columns, depth, m_.weights), {current_});
   }
   // A norm behind a sum leaves the residual state.
   void norm(bool is, const char* name) {
@@ -234,7 +236,7 @@ class LayerBuilder {
     add_keys(all, rows, l.kv_rank, 0, latents.heads(0, 0, l.kv_rank));
     view(std::move(all));
     const std::uint32_t columns = a.heads * up;
-    push("kv up", gemm(static_cast<std::uint32_t>(keys), columns, l.kv_rank, type_), {"latents"});
+    push("kv up", weighted(static_cast<std::uint32_t>(keys), columns, l.kv_rank, m_.weights), {"latents"});
     TensorView own{"q heads", a.query_elements(), {}}, k = cached("k heads", "k cache", a.key_elements()),
                                                        v{"v heads", a.value_elements(), {}};
     add_queries(own, a, width, 0, q.heads(0, width, l.plain));
@@ -273,8 +275,7 @@ class LayerBuilder {
       const std::uint64_t rows = std::uint64_t{g.experts} * g.tokens;
       const std::string part =
           view(view_of_rows(fmt::format("{} input {}", name, i + 1), x, rows, depth, {row * depth, depth}));
-      LayerOperation& o = push(
-          name, gemm(g.tokens, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(depth), type_), {part});
+      LayerOperation& o = push(name, weighted(g.tokens, columns, depth, m_.expert_weights), {part});
       o.count = g.experts;
       o.parameters = i == 0 ? m_.experts.count * of_one : 0;
       o.active = i == 0 ? m_.experts.chosen * of_one : 0;

@@ -38,6 +38,9 @@ class Fuser {
       const std::size_t moved = at > p ? 1 : 0;
       p -= moved + (at - with_norm(at));  // operations that are gone before the next one
     }
+    for (std::size_t a = 0; a + 1 < all_.size(); ++a) {
+      if (with_experts(a)) --a;
+    }
     return std::move(all_);
   }
 
@@ -90,6 +93,50 @@ class Fuser {
     both.name += fmt::format(" + {}", r->opcode == hal::Opcode::kAdd ? "sum" : r->word());
     both.outputs = next.outputs;
     return replace(p, q, std::move(both));
+  }
+
+  // Fuses the activation at `a` with the products of experts, whose rows a view puts together: with all or with none.
+  bool with_experts(std::size_t a) {
+    const LayerOperation& activation = all_[a];
+    const RowOperation* const r = activation.workload.rows();
+    if (r == nullptr || r->opcode != hal::Opcode::kActivate) return false;
+    const std::vector<TensorView>& views = activation.views;
+    const auto rows = std::find_if(views.begin(), views.end(),
+                                   [&](const TensorView& v) { return v.output == activation.inputs.front(); });
+    if (rows == views.end()) return false;
+    if (const Readers of_rows = readers_of(rows->output); of_rows.views > 0 || of_rows.operations.size() != 1)
+      return false;
+    const std::uint32_t width = r->is_gated ? 2 : 1;
+    std::vector<std::pair<std::size_t, LayerOperation>> products;  // position, and with the activation
+    TensorView results{activation.outputs.front(), rows->elements / width, rows->parts};
+    for (StridedCopy& part : results.parts) {
+      const auto p = std::find_if(all_.begin(), all_.end(),
+                                  [&](const LayerOperation& o) { return o.outputs.front() == part.input; });
+      const Gemm* const g = p == all_.end() ? nullptr : p->workload.gemm();
+      if (g == nullptr || g->fusion.has_epilogue() || width * r->columns != g->columns) return false;
+      const Readers readers = readers_of(part.input);
+      const bool is_whole = part.from == 0 && part.extent[2] == std::uint64_t{g->rows} * p->count &&
+                            part.extent[3] == g->columns && part.from_stride[2] == g->columns;
+      if (!is_whole || readers.views != 1 || !readers.operations.empty()) return false;
+      Fusion f = g->fusion;
+      f.activation = r->function;
+      f.is_gated = r->is_gated;
+      LayerOperation both = *p, own = activation;
+      set(both, f);
+      both.name += " + " + r->word();
+      own.workload.operation = activate_rows(r->function, r->is_gated, g->rows, r->columns);
+      if (!refusal_of(*both.workload.gemm()).empty() || !choice_({&*p, &own}, both)) return false;
+      products.emplace_back(static_cast<std::size_t>(p - all_.begin()), std::move(both));
+      part.extent[3] /= width, part.from_stride[2] /= width, part.to /= width, part.to_stride[2] /= width;
+    }
+    std::vector<TensorView> moved{std::move(results)};
+    std::copy_if(views.begin(), views.end(), std::back_inserter(moved),
+                 [&](const TensorView& v) { return v.output != activation.inputs.front(); });
+    for (auto& [position, both] : products) all_[position] = std::move(both);
+    std::vector<TensorView>& next = all_[a + 1].views;
+    next.insert(next.begin(), std::make_move_iterator(moved.begin()), std::make_move_iterator(moved.end()));
+    all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(a));
+    return true;
   }
 
   // Rotary embedding of the leading columns: a view takes them from the product, and later ones put the result in their
@@ -173,7 +220,7 @@ class Fuser {
 
   static void set(LayerOperation& o, const Fusion& f) {
     const Gemm& g = *o.workload.gemm();
-    o.workload.operation = gemm(g.rows, g.columns, g.depth, g.type, f);
+    o.workload.operation = gemm(g.rows, g.columns, g.depth, g.type, f, g.weights);
   }
 
   // Puts `both` in place of the operations `first` and `last`, where `last` is. Views of `first` are made no later.

@@ -180,5 +180,68 @@ TEST(SoftCap, IsTheHyperbolicTangent) {
   EXPECT_TRUE(std::isnan(soft_cap(std::nan(""), 50)));
 }
 
+TEST(PackedTypes, AreTheirDefinition) {
+  const float of_fp4[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};  // OCP MX 1.0
+  for (unsigned code = 0; code < 16; ++code) {
+    const auto byte = static_cast<std::uint8_t>(code | (15 - code) << 4);  // the second element is its complement
+    float fp4[2], int4[2];
+    floats_from(ElementType::kFp4E2M1, &byte, fp4, 2);
+    floats_from(ElementType::kInt4, &byte, int4, 2);
+    const float magnitude = of_fp4[code & 7];
+    EXPECT_EQ(fp4[0], code < 8 ? magnitude : -magnitude);
+    EXPECT_EQ(int4[0], code < 8 ? static_cast<float>(code) : static_cast<float>(code) - 16);
+    EXPECT_EQ(int4[1], -1 - int4[0]);
+    for (const ElementType type : {ElementType::kFp4E2M1, ElementType::kInt4}) {
+      std::uint8_t back = 0;
+      from_floats(type, type == ElementType::kInt4 ? int4 : fp4, &back, 2);
+      EXPECT_EQ(back, byte);
+    }
+  }
+}
+
+TEST(PackedTypes, RoundToNearestEvenAndSaturate) {
+  const auto narrowed = [](ElementType type, float value) {
+    std::uint8_t code = 0;
+    from_floats(type, &value, &code, 1);
+    float result = 0;
+    floats_from(type, &code, &result, 1);
+    return result;
+  };
+  const std::map<float, float> fp4 = {{0.25F, 0}, {0.26F, 0.5F}, {0.75F, 1}, {2.5F, 2}, {3.5F, 4},
+                                      {5, 4},     {5.1F, 6},     {1e30F, 6}, {-7, -6}};
+  for (const auto& [value, result] : fp4) EXPECT_EQ(narrowed(ElementType::kFp4E2M1, value), result) << value;
+  const std::map<float, float> int4 = {{0.5F, 0}, {1.5F, 2}, {6.6F, 7}, {9, 7}, {-8.4F, -8}, {-20, -8}};
+  for (const auto& [value, result] : int4) EXPECT_EQ(narrowed(ElementType::kInt4, value), result) << value;
+  EXPECT_EQ(narrowed(ElementType::kInt4, std::nanf("")), 0);
+}
+
+TEST(PackedTypes, PowersOfTwo) {
+  for (int exponent = -127; exponent <= 127; ++exponent) {
+    const auto code = static_cast<std::uint8_t>(exponent + 127);
+    EXPECT_EQ(float_from_e8m0(code), std::ldexp(1.0F, exponent));
+    EXPECT_EQ(e8m0_from_float(std::ldexp(1.0F, exponent)), code);
+  }
+  EXPECT_TRUE(std::isnan(float_from_e8m0(255)));
+  EXPECT_EQ(e8m0_from_float(3), e8m0_from_float(2));
+}
+
+// Products are rounded once, to the result's type.
+TEST(Dequantisation, RoundsOnce) {
+  const std::int8_t codes[] = {127, 127, -5};
+  const Half scales[] = {half_from_float(0.0999756F), half_from_float(3)};
+  for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
+    std::uint16_t out[3];
+    dequantise_row(ElementType::kInt8, codes,
+                   {reinterpret_cast<const unsigned char*>(scales), sizeof(Half), ElementType::kFp16, 2, 1}, type, out,
+                   3);
+    const float exact[] = {127 * float_from_half(scales[0]), 127 * 3.0F, -15};
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::uint16_t expected = 0;
+      from_floats(type, &exact[i], &expected, 1);
+      EXPECT_EQ(out[i], expected) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnvp::arith

@@ -56,7 +56,11 @@ TEST(Descriptor, SizesComeFromTypes) {
   }
   for (const auto type : {ElementType::kFp16, ElementType::kBf16}) EXPECT_EQ(hal::element_bytes(type), 2U);
   for (const auto type : {ElementType::kFp32, ElementType::kInt32}) EXPECT_EQ(hal::element_bytes(type), 4U);
-  EXPECT_EQ(hal::element_bytes(static_cast<ElementType>(8)), 0U);
+  for (const auto type : {ElementType::kInt4, ElementType::kFp4E2M1}) {
+    EXPECT_EQ(hal::element_bits(type), 4U);
+    EXPECT_EQ(hal::bytes_of(type, 5), 3U);
+  }
+  EXPECT_EQ(hal::element_bits(static_cast<ElementType>(77)), 0U);
   hal::Descriptor d = softmax(1, 0xFFFF'FFFF, kL1, kL1);
   d.type[1] = ElementType::kFp32;
   EXPECT_EQ(d.row_bytes(0), 0x1'FFFF'FFFEU);

@@ -51,6 +51,14 @@ hal::Descriptor activate_op(Activation f, bool gated, std::uint32_t rows, std::u
 hal::Descriptor rotate_op(std::uint32_t rows, std::uint32_t columns, std::uint32_t head) {
   return with(rows_op(Opcode::kRotate, rows, columns), 2, kC, head);
 }
+// INT4 with scales of FP16.
+hal::Descriptor dequantise_op(std::uint32_t rows, std::uint32_t columns, std::uint32_t group, std::uint32_t first = 0) {
+  hal::Descriptor d = with(rows_op(Opcode::kDequantise, rows, columns), 2, kC, rows);
+  d.operand[0].row_stride = columns / 2;
+  d.type[0] = hal::ElementType::kInt4;
+  d.tail.dequantise = {group, first};
+  return d;
+}
 hal::Descriptor in_place(hal::Descriptor d) {
   d.operand[1] = d.operand[0];
   return d;
@@ -97,7 +105,10 @@ INSTANTIATE_TEST_SUITE_P(
         // A maximum: 5, last 1; body 6 x 128 + 8 x 128 B = 28.
         Case{"Relu", activate_op(Activation::kRelu, false, 10, 64), kPush + 8 + 28 + 1 + 16 + 4},
         // 6 lane-cycles: 15, last 3. Fill 4 x (128 + 64) B = 12; body 6 x 192 + 8 x 128 B = 34; drain 4.
-        Case{"Rotate", rotate_op(10, 64, 32), kPush + 12 + 34 + 3 + 16 + 4}),
+        Case{"Rotate", rotate_op(10, 64, 32), kPush + 12 + 34 + 3 + 16 + 4},
+        // 32 elements x 8 rows at a time, of 16 B, four scales of 2 B and 64 B of results: fill 192 B = 3; body 192 +
+        // 512 B = 11; 2 lane-cycles: last 8 x 32 x 2 / 256 = 2; drain 512 B.
+        Case{"Dequantise", dequantise_op(16, 32, 8), kPush + 3 + 11 + 2 + 16 + 8}),
     [](const auto& of) { return std::string(of.param.name); });
 
 TEST(LayerOps, CountOperations) {
@@ -114,7 +125,8 @@ TEST(LayerOps, CountOperations) {
                          {activate_op(Activation::kSilu, true, 5, 60), 0, 300, 300, 300, 300},
                          {activate_op(Activation::kGelu, false, 5, 60), 0, 1800, 3000, 300, 300},
                          {activate_op(Activation::kGeluTanh, true, 5, 60), 0, 600, 1500, 300, 300},
-                         {rotate_op(5, 60, 20), 0, 300, 600, 0, 0}}) {
+                         {rotate_op(5, 60, 20), 0, 300, 600, 0, 0},
+                         {dequantise_op(5, 60, 30), 0, 0, 300, 0, 0}}) {
     Bench bench;
     cycles_of(bench, kVec, c.d);
     const auto& vec = dynamic_cast<const VecEngine&>(*bench.core().vec);
@@ -180,6 +192,23 @@ TEST(LayerOps, ValuesAreArith) {
   }
 }
 
+// Codes 0 to 15 are 0 to 7 and -8 to -1; columns 0 and 1 are the last of a group of 3 whose scale is 0.5.
+TEST(LayerOps, DequantiseByGroups) {
+  Bench bench;
+  const std::vector<std::uint8_t> codes = {0x10, 0x72, 0x98, 0xF0};  // 0 1 2 7, -8 -7 0 -1
+  const auto half = [](float x) { return arith::half_from_float(x); };
+  const std::vector<arith::Half> scales = {half(0.5F), half(2), half(4), half(-1)};  // of a group: of both rows
+  bench.run([&](Bench& b) {
+    b.set_l1(kA, codes);
+    b.set_l1(kC, scales);
+    b.push(kVec, then(dequantise_op(2, 4, 3, 1), 0));
+    b.take(0);
+  });
+  std::vector<arith::Half> expected;
+  for (const float x : {0.0F, 0.5F, 8.0F, 28.0F, -16.0F, -14.0F, -0.0F, 1.0F}) expected.push_back(half(x));
+  EXPECT_EQ(bench.l1<arith::Half>(kB, 8), expected);
+}
+
 hal::Descriptor at(hal::Descriptor d, int operand, std::uint64_t address) {
   d.operand[operand].address = address;
   return d;
@@ -205,6 +234,10 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"AddOverPartOfIt", F::kOverlap, kB + 8, at(add_op(4, 8), 2, kB + 8)},
         FaultCase{"RotateOverAngles", F::kOverlap, kB, at(rotate_op(4, 8, 8), 2, kB)},
         FaultCase{"RotateHeadsThatDoNotFit", F::kBadOperand, kC, rotate_op(4, 8, 6)},
+        FaultCase{"DequantiseFp16", F::kBadType, kA, typed(dequantise_op(4, 8, 4), 0, hal::ElementType::kFp16)},
+        FaultCase{"DequantiseByFp32", F::kBadType, kC, typed(dequantise_op(4, 8, 4), 2, hal::ElementType::kFp32)},
+        FaultCase{"DequantiseInPlace", F::kOverlap, kA, at(dequantise_op(4, 8, 4), 1, kA)},
+        FaultCase{"DequantiseBehindItsGroup", F::kBadOperand, kC, dequantise_op(4, 8, 4, 4)},
         FaultCase{"RotateOddHeads", F::kBadOperand, kC, rotate_op(4, 9, 3)},
         FaultCase{"NoSuchActivation", F::kBadOperand, kA, activate_op(static_cast<Activation>(4), false, 4, 8)}),
     [](const auto& of) { return std::string(of.param.name); });

@@ -5,6 +5,7 @@
 
 #include "platform/run/golden/golden_gemm.h"
 #include "platform/run/operations.h"
+#include "platform/schedule/check/checker.h"
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/product_count.h"
@@ -71,6 +72,9 @@ TEST_P(FusedProducts, AreGoldenOnAnyMachineAndMoveTheCountedBytes) {
     const schedule::Job made = job::make_job(machine, n, full.schedule);
     EXPECT_GE(static_cast<double>(full.cycles), schedule::least_cycles(made, machine));
     EXPECT_GE(schedule::least_cycles(made, machine), schedule::layer_demand(made, machine).cycles());
+    for (const schedule::check::Finding& f : schedule::check::check(made, machine, {0}).findings) {
+      ADD_FAILURE() << to_text(f);
+    }
     expect_same_counts(full, run(machine, n, "gemm", tiling, nullptr));
     // Packed matrices take the same commands.
     const job::RunResult packed = run(machine, n, "gemm-panels", tiling, nullptr);
@@ -144,6 +148,24 @@ TEST(FusedProduct, TakesShortTypesWithAnEpilogue) {
     const job::Tensors tensors = job::random_tensors(n, 5);
     const job::RunResult r = run(machine, n, "gemm", {}, &tensors);
     EXPECT_TRUE(r.golden_checked && r.golden.passed) << type << ": " << r.golden.to_string();
+  }
+}
+
+// The last row block has rows for one of two cores, between blocks that use both.
+TEST(Product, OrdersAccessesOfCoresThatRestInBetween) {
+  const MachineConfig machine = config::load_hardware("edge");
+  for (const std::string settings : {"", ",bias=1,activation=silu,gated=1", ",weights=int4,bias=1"}) {
+    for (const int ring : {1, 2, 3}) {
+      const workload::Workload n = workload::load("gemm:40x96x200" + settings);
+      const job::Tiling tiling = job::parse_tiling(fmt::format("nq=16,nkv=16,kd=100,kv={},m0=16,n0=16,k0=16", ring));
+      const job::Tensors tensors = job::random_tensors(n, 5);
+      const job::RunResult r = run(machine, n, "gemm", tiling, &tensors);
+      EXPECT_TRUE(r.golden.passed) << n.name();
+      const schedule::Job made = job::make_job(machine, n, r.schedule);
+      for (const schedule::check::Finding& f : schedule::check::check(made, machine, {0}).findings) {
+        ADD_FAILURE() << n.name() << ": " << to_text(f);
+      }
+    }
   }
 }
 

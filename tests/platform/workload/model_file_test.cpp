@@ -133,6 +133,21 @@ TEST(ModelFile, FamiliesHaveTheirOwnRuleOfExperts) {
             "scope=layer|model: key 'num_experts_per_tok': it is missing; allowed is scope=attention");
 }
 
+TEST(ModelFile, ExpertsOfMxfp4) {
+  const std::string file = R"({"model_type": "gpt_oss", "quantization_config": {"quant_method": "mxfp4",
+      "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}})";
+  const Workload model = load_file(file, ",N=64,scope=model");
+  EXPECT_FALSE(model.model.weights.any());
+  EXPECT_EQ(model.model.expert_weights.text(), ",weights=mxfp4");
+  for (const LayerGroup& g : groups_of(model)) {
+    for (const LayerOperation& o : g.operations) {
+      const bool is_expert = o.name == "expert gate, up" || o.name == "expert down";
+      EXPECT_EQ(o.workload.weights().any(), is_expert) << o.name;
+    }
+  }
+  EXPECT_FALSE(load_file(R"({"model_type": "gpt_oss"})", ",N=64,scope=model").model.expert_weights.any());
+}
+
 TEST(ModelFile, HeadsMayBeTurnedInPart) {
   const auto rotary = [](const std::string& json) {
     for (const LayerOperation& o : operations_of(load_file(json, ",N=8,scope=layer"))) {

@@ -1,4 +1,4 @@
-#include "firmware/runtime/epilogue.h"
+#include "firmware/runtime/product/epilogue.h"
 
 namespace attnvp::firmware {
 
@@ -6,12 +6,13 @@ namespace {
 enum : uint32_t { kNkv = 1 };  // index of GemmTiling::nkv
 }  // namespace
 
-Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels)
+Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels, uint32_t least)
     : rt_(rt),
       what_(what),
       t_(tiling),
       panels_(panels),
       cores_(rt.cores()),
+      least_(least),
       m_(rt.layer().seq_q),
       n_(rt.layer().seq_kv) {
   if (!any()) return;
@@ -24,7 +25,7 @@ Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling&
   if (has_bias()) {
     bias_.make(rt, L1Region::kOther);
     bias_ready_ = rt.events(cores_);
-    bias_free_ = rt.events(cores_, what.is_gated != 0 ? 4 : 2);
+    bias_free_.make(rt, 2, what.is_gated != 0 ? 2 : 1, least);
   }
   if (what.rotated > 0) {
     angles_.make(rt, L1Region::kOther);
@@ -41,25 +42,26 @@ Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling&
 void Epilogue::load(uint32_t channel, const ProductBlock& b) {
   const uint32_t width = of_result(b.columns);
   if (has_bias()) {
-    const Matrix here = bias_.of(blocks_, 1, b.columns);
+    const Matrix here = bias_.of(blocks_.all, 1, b.columns);
     for (uint32_t part = 0; part * width < b.columns; ++part) {  // gates and factors
       const Matrix to = columns_of(here, part * width, width);
       const Matrix from = {what_.bias + (uint64_t{b.column} + part * uint64_t{n_ / 2}) * kHalfBytes, 1, width,
                            width * kHalfBytes};
-      const Events free{bias_free_.first, b.cores}, ready{bias_ready_.first, b.cores};
-      rt_.dma(channel, copy(from, to).after(free).then(ready).label(0, b.row_block));
+      Command load = copy(from, to);
+      bias_free_.wait(load, b.cores, part);
+      rt_.dma(channel, load.then({bias_ready_.first, b.cores}).label(0, b.row_block));
     }
   }
   for (uint32_t core = 0; core < b.cores; ++core) {
     const uint32_t row = b.row + core * t_.nq, rows = rows_of(b, core);
     if (rotated(b) > 0) {
-      const Matrix to = angles_.of(slot(core), rows, what_.head);
+      const Matrix to = angles_.of(slot(rotations_, core), rows, what_.head);
       const uint32_t stride = what_.head * kHalfBytes;
       const Matrix from = {what_.angles + uint64_t{row} * stride, rows, what_.head, stride};
       rt_.dma(channel, copy(from, to).after(angles_free_.of(core)).then(angles_ready_.of(core)).label(0, b.row_block));
     }
     if (has_residual()) {
-      const Matrix to = residual_.of(slot(core), rows, width);
+      const Matrix to = residual_.of(slot(blocks_, core), rows, width);
       const uint32_t columns = of_result(n_), apart = panels_ ? rows : 1;
       const uint64_t before = uint64_t{row} * columns + uint64_t{b.column} * apart;
       const Matrix from = {what_.residual + before * kHalfBytes, rows, width, (panels_ ? width : columns) * kHalfBytes};
@@ -95,12 +97,12 @@ Matrix Epilogue::compute(const ProductBlock& b, uint32_t core, const Matrix& pro
   if (has_bias()) {
     const uint32_t loads = what_.is_gated != 0 ? 2 : 1;
     Command bias = issue(hal::Opcode::kBias, b.columns);
-    bias.operand(2, bias_.of(blocks_, 1, b.columns)).after(bias_ready_.of(core), loads);
-    rt_.vec(core, bias.then(bias_free_.of(core), loads));
+    bias.operand(2, bias_.of(blocks_.all, 1, b.columns)).after(bias_ready_.of(core), loads);
+    rt_.vec(core, bias.then(bias_free_.free(core), loads));
   }
   if (rotated(b) > 0) {
     Command rotate = issue(hal::Opcode::kRotate, rotated(b));
-    rotate.operand(2, angles_.of(slot(core), rows, what_.head)).after(angles_ready_.of(core));
+    rotate.operand(2, angles_.of(slot(rotations_, core), rows, what_.head)).after(angles_ready_.of(core));
     rt_.vec(core, rotate.then(angles_free_.of(core)));
   }
   if (what_.is_activated != 0) {
@@ -111,7 +113,7 @@ Matrix Epilogue::compute(const ProductBlock& b, uint32_t core, const Matrix& pro
   }
   if (has_residual()) {
     Command add = issue(hal::Opcode::kAdd, width);
-    add.operand(2, residual_.of(slot(core), rows, width)).after(residual_ready_.of(core));
+    add.operand(2, residual_.of(slot(blocks_, core), rows, width)).after(residual_ready_.of(core));
     rt_.vec(core, add.then(residual_free_.of(core)));
   }
   return result;

@@ -15,7 +15,8 @@ struct ProductBlock {
 
 class Epilogue {
  public:
-  Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels);
+  // `least`: cores that have rows in the last row block.
+  Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels, uint32_t least);
 
   bool any() const { return operations() > 0; }
   // Columns of the result for columns of the product.
@@ -26,7 +27,11 @@ class Epilogue {
   // after finished().
   Matrix compute(const ProductBlock& block, uint32_t core, const Matrix& product, Events ready);
   Events finished(uint32_t core) const { return finished_.of(core); }
-  void next() { ++blocks_; }
+  void next(const ProductBlock& b) {
+    blocks_.next(b.cores == cores_);
+    if (rotated(b) > 0) rotations_.next(b.cores == cores_);
+    if (has_bias()) bias_free_.next(b.cores);
+  }
 
  private:
   bool has_bias() const { return what_.bias != 0; }
@@ -39,15 +44,17 @@ class Epilogue {
     return (has_bias() ? 1 : 0) + (what_.rotated > 0 ? 1 : 0) + what_.is_activated + (has_residual() ? 1 : 0);
   }
   uint32_t rows_of(const ProductBlock& b, uint32_t core) const { return min(t_.nq, m_ - b.row - core * t_.nq); }
-  uint32_t slot(uint32_t core) const { return blocks_ % 2 * cores_ + core; }
+  uint32_t slot(const Turns& turns, uint32_t core) const { return turns.of(core, least_) % 2 * cores_ + core; }
 
   Runtime& rt_;
   hal::FusedProduct what_;
   GemmTiling t_;
   bool panels_;
-  uint32_t cores_, m_, n_, blocks_ = 0;
+  uint32_t cores_, least_, m_, n_;
+  Turns blocks_, rotations_;  // blocks; those with rotated columns
   Buffers bias_, residual_, angles_;
-  Events bias_ready_, bias_free_, residual_ready_, residual_free_, angles_ready_, angles_free_, finished_;
+  SharedSlots bias_free_;
+  Events bias_ready_, residual_ready_, residual_free_, angles_ready_, angles_free_, finished_;
 };
 
 }  // namespace attnvp::firmware
