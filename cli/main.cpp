@@ -1,3 +1,7 @@
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <cstdint>
 #include <cstdlib>
 #include <systemc>
 
@@ -19,9 +23,30 @@ int sc_main(int argc, char** argv) {
 #endif
 }
 
+namespace {
+
+// Takes the heap's first pages from the system in one call instead of one fault each. SystemC's library clears 3 MiB of
+// them before main.
+void fill_heap(int /*argc*/, char** /*argv*/, char** /*environment*/) {
+  constexpr int kFirstBytes = 5 << 20, kPageBytes = 4096, kDefaultPadBytes = 128 << 10;
+  attnvp::schedule::keep_freed_pages();
+  mallopt(M_TOP_PAD, kFirstBytes);
+  void* const first = std::malloc(1);
+  const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kPageBytes - 1) / kPageBytes * kPageBytes;
+#ifdef MADV_POPULATE_WRITE
+  madvise(reinterpret_cast<void*>(begin), kFirstBytes - kPageBytes, MADV_POPULATE_WRITE);
+#endif
+  std::free(first);
+  mallopt(M_TOP_PAD, kDefaultPadBytes);
+}
+
+// Before the initialisation of libraries.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const fill_heap_first)(int, char**, char**) = fill_heap;
+
+}  // namespace
+
 // Replaces SystemC's main, which prints a banner.
 int main(int argc, char** argv) {
-  attnvp::schedule::keep_freed_pages();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   return sc_core::sc_elab_and_sim(argc, argv);
 }
