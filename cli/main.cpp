@@ -25,6 +25,7 @@ int sc_main(int argc, char** argv) {
 
 namespace {
 
+#if defined(MADV_POPULATE_WRITE) && !defined(__SANITIZE_ADDRESS__)
 // Takes the heap's first pages from the system in one call instead of one fault each. SystemC's library clears 3 MiB of
 // them before main.
 void fill_heap(int /*argc*/, char** /*argv*/, char** /*environment*/) {
@@ -33,20 +34,20 @@ void fill_heap(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   mallopt(M_TOP_PAD, kFirstBytes);
   void* const first = std::malloc(1);
   const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kPageBytes - 1) / kPageBytes * kPageBytes;
-#ifdef MADV_POPULATE_WRITE
   madvise(reinterpret_cast<void*>(begin), kFirstBytes - kPageBytes, MADV_POPULATE_WRITE);
-#endif
   std::free(first);
   mallopt(M_TOP_PAD, kDefaultPadBytes);
 }
 
 // Before the initialisation of libraries.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const fill_heap_first)(int, char**, char**) = fill_heap;
+#endif
 
 }  // namespace
 
 // Replaces SystemC's main, which prints a banner.
 int main(int argc, char** argv) {
+  attnvp::schedule::keep_freed_pages();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   return sc_core::sc_elab_and_sim(argc, argv);
 }
