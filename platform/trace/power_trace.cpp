@@ -130,8 +130,13 @@ void PowerTrace::place(const PowerInterval& i) {
   const std::uint64_t to = std::min(i.to, cut_.to);
   std::uint64_t from = std::max(i.from, cut_.from);
   if (from >= to) return;
-  while ((to - 1) / window_fs_ - cut_.from / window_fs_ >= most_windows_) double_windows();
-  const std::uint64_t origin = cut_.from / window_fs_, last = (to - 1) / window_fs_;
+  const auto first_window = [this] { return cut_.from == 0 ? 0 : cut_.from / window_fs_; };  // divisions are slow
+  std::uint64_t origin = first_window(), last = (to - 1) / window_fs_;
+  while (last - origin >= most_windows_) {
+    double_windows();
+    origin = first_window();
+    last = (to - 1) / window_fs_;
+  }
   std::vector<double>& windows = windows_[i.series];
   if (windows.size() <= last - origin) windows.resize(last - origin + 1);
   for (std::uint64_t window = from / window_fs_; window <= last; ++window) {
