@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/manual.h"
@@ -125,27 +126,38 @@ void print_help(const CLI::App& app, const std::vector<std::string>& topic) {
   std::fputs(at->help().c_str(), stdout);
 }
 
-int dispatch(int argc, char** argv) {
+enum class CommandSet : std::uint8_t { kUpToTheChosen, kAll };
+
+// The exit status; nothing if the command line is wrong and not all commands were there to explain why.
+std::optional<int> parse(int argc, char** argv, CommandSet which) {
   CLI::App app{"AttnVP: a virtual platform for attention accelerators"};
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "help for all commands");
   app.set_version_flag("--version", text::generator(), "say which AttnVP this is");
   int status = kDone;
 
-  for (const AddCommand add : *table) add(app, status);
-  text::set_command(command_text(argc, argv));
+  const std::string chosen = which == CommandSet::kUpToTheChosen && argc > 1 ? argv[1] : "";
+  bool is_all = true;
+  for (const AddCommand add : *table) {
+    add(app, status);
+    is_all = chosen.empty() || app.get_subcommands(nullptr).back()->get_name() != chosen;
+    if (!is_all) break;
+  }
+  text::set_command(command_text(argc, argv));  // without the options of outputs, which the commands added
 
   std::vector<std::string> topic;
-  CLI::App* help_command = app.add_subcommand("help", "help for a command, as its --help");
-  help_command->add_option("command", topic, "such as run, or reproduce mas");
-  help_command->callback([&] { print_help(app, topic); });
+  if (is_all) {
+    CLI::App* help_command = app.add_subcommand("help", "help for a command, as its --help");
+    help_command->add_option("command", topic, "such as run, or reproduce mas");
+    help_command->callback([&] { print_help(app, topic); });
 
-  app.add_subcommand("completion", "a script that completes commands and options in bash")->callback([&] {
-    std::fputs(bash_completion(app).c_str(), stdout);
-  });
-  app.add_subcommand("man", "this command line as a man page, for man -l")->callback([&] {
-    std::fputs(man_page(app).c_str(), stdout);
-  });
+    app.add_subcommand("completion", "a script that completes commands and options in bash")->callback([&] {
+      std::fputs(bash_completion(app).c_str(), stdout);
+    });
+    app.add_subcommand("man", "this command line as a man page, for man -l")->callback([&] {
+      std::fputs(man_page(app).c_str(), stdout);
+    });
+  }
 
   try {
     app.parse(argc, argv);
@@ -154,11 +166,17 @@ int dispatch(int argc, char** argv) {
     check_stdout();
     return kDone;
   } catch (const CLI::ParseError& e) {
+    if (!is_all) return std::nullopt;
     text::complain(explain(app, e));
     return kWrongUsage;
   }
   check_stdout();
   return status;
+}
+
+int dispatch(int argc, char** argv) {
+  const std::optional<int> status = parse(argc, argv, CommandSet::kUpToTheChosen);
+  return status ? *status : parse(argc, argv, CommandSet::kAll).value_or(kWrongUsage);
 }
 
 }  // namespace

@@ -9,17 +9,30 @@ printf 'int nothing;\n' | g++ -shared -fPIC -x c++ - -o "$in/nothing.so" || exit
 wrong "allowed is a library with ATTNVP_MEMORY_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
 wrong "key 'events.kind': found 'plugin:nowhere.so'; allowed: model" run --set events.kind=plugin:nowhere.so
 
-# The example memory, with b_transport and with four phases.
-build() { # LIBRARY OPTION...
-  local library=$1
+# compile LIBRARY OPTION... SOURCE...: through the compiler's cache where there is one.
+compiler=(g++)
+command -v ccache >/dev/null && compiler=(env CCACHE_BASEDIR="$source" CCACHE_NOHASHDIR=1 ccache g++)
+compile() {
+  local library=$1 word options=() sources=() objects=()
   shift
+  for word; do
+    if [[ $word == -* ]]; then options+=("$word"); else sources+=("$word"); fi
+  done
+  for word in "${sources[@]}"; do
+    objects+=("$library.${#objects[@]}.o")
+    # shellcheck disable=SC2046
+    "${compiler[@]}" -std=c++20 -DSC_CPLUSPLUS=201703L -fPIC "${options[@]}" -I "$source" $(pkg-config --cflags systemc) \
+      -c "$word" -o "${objects[-1]}" || exit 1
+  done
   # shellcheck disable=SC2046
-  g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC "$@" -I "$source" "$source/examples/dram_plugin/two_banks.cpp" -o "$library" \
-    $(pkg-config --cflags --libs systemc) || exit 1
+  g++ -shared "${objects[@]}" -o "$library" $(pkg-config --libs systemc) || exit 1
 }
-build "$in/libtwo_banks.so"
-build "$in/libphases.so" -DTWO_BANKS_PHASES
-build "$in/libclock.so" -DTWO_BANKS_PHASES -DTWO_BANKS_CLOCK
+
+# The example memory, with b_transport and with four phases.
+example=$source/examples/dram_plugin/two_banks.cpp
+compile "$in/libtwo_banks.so" "$example"
+compile "$in/libphases.so" -DTWO_BANKS_PHASES "$example"
+compile "$in/libclock.so" -DTWO_BANKS_PHASES -DTWO_BANKS_CLOCK "$example"
 for library in libtwo_banks libphases libclock; do
   done_well run "${small[@]}" --set "dram.policy=plugin:$in/$library.so" --json plugin.json
   holds '.golden.passed and .dram.read_bytes == 9216 and .dram.write_bytes == 3072' plugin.json
@@ -35,9 +48,7 @@ done
 same "$in/full" "$in/phases" # a target without idle time takes the same time
 
 # Allowed and forbidden behaviour of plug-ins (plugin/modes.cpp).
-# shellcheck disable=SC2046
-g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -shared -fPIC -I "$source" "$source/tests/plugin/modes.cpp" -o "$in/modes.so" \
-  $(pkg-config --cflags --libs systemc) || exit 1
+compile "$in/modes.so" -O1 "$source/tests/plugin/modes.cpp"
 modes=(--net H=1,N=32,E=32 --set "dram.policy=plugin:$in/modes.so")
 cycles_of() { # MODE: into $in/MODE
   PLUGIN_MODE=$1 done_well run "${modes[@]}" --json mode.json
@@ -118,18 +129,12 @@ for bytes in 0 48 2097152; do
 done
 
 # The other slots, with the examples.
-compile() { # SOURCE LIBRARY
-  # shellcheck disable=SC2046
-  g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -shared -fPIC -I "$source" "$1" -o "$2" $(pkg-config --cflags --libs systemc) || exit 1
-}
 for example in lt_memory at_memory lt_interconnect clocked_dma lt_mac; do
-  compile "$source/examples/plugins/$example.cpp" "$in/$example.so"
+  compile "$in/$example.so" -O1 "$source/examples/plugins/$example.cpp"
 done
 # The shipped firmware goes into the processor's library.
-# shellcheck disable=SC2046
-g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I "$source" \
-  "$source"/examples/plugins/lt_processor.cpp "$source"/firmware/{runtime,runtime/attention,runtime/product,dataflows}/*.cpp \
-  "$source/models/control/control_processor/cpu.cpp" -o "$in/lt_processor.so" $(pkg-config --cflags --libs systemc) || exit 1
+compile "$in/lt_processor.so" -O1 -fno-toplevel-reorder "$source"/examples/plugins/lt_processor.cpp \
+  "$source"/firmware/{runtime,runtime/attention,runtime/product,dataflows}/*.cpp "$source/models/control/control_processor/cpu.cpp"
 # placed FROM TO ARG...: golden values; equal cycles with and without data, with and without run-ahead; between FROM and
 # TO cycles.
 placed() {
@@ -180,7 +185,7 @@ for place in l1 l2; do
 done
 
 # Allowed behaviour of interconnects (plugin/network_modes.cpp): equal times over different paths give equal cycles.
-compile "$source/tests/plugin/network_modes.cpp" "$in/network.so"
+compile "$in/network.so" -O1 "$source/tests/plugin/network_modes.cpp"
 # At 1 GHz its 2 ns are whole cycles.
 at_1_ghz=("${small[@]}" --set clock=1GHz --tiling bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=4)
 modes=("${at_1_ghz[@]}" --set "interconnect.kind=plugin:$in/network.so")

@@ -193,8 +193,9 @@ enum class DescribedKind : unsigned char {
 
 // Kind of a file by its keys; other files are treated as machines, which reports errors.
 DescribedKind kind_of_file(const std::string& path) {
-  const YAML::Node root = config::Document::load(path).root();
-  if (!root.IsMap()) return DescribedKind::kMachine;
+  const config::Document document = config::Document::load(path);
+  const config::YamlNode root = document.root();
+  if (!root.is_map()) return DescribedKind::kMachine;
   if (root["ERT"] || root["MODEL"]) return DescribedKind::kEnergy;
   if (root["nodes"] || root["channels"]) return DescribedKind::kStream;
   return root["heads"] || root["emb"] || root["GRAPH"] ? DescribedKind::kNetwork : DescribedKind::kMachine;

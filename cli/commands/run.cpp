@@ -227,20 +227,22 @@ int run(const RunArguments& a) {
   firmware.write(title_of(p, schedule));
   // Simulates, so the platform's state is not used afterwards. Random delays would distort the comparison.
   if (!a.no_advice && !a.jitter) explore::try_advice(result, p.machine, p.energy, tuning);
-  report::JsonParts parts{seen_from(a.json, a.trace.timeline), a.energy_range, a.settings,
-                          config::machine_hash(p.machine), a.seed};
-  parts.least_cycles = picked.least_cycles;
-  for (std::size_t i = 1; i < picked.candidates.size(); ++i) {
-    const explore::Candidate& c = picked.candidates[i];
-    parts.beaten.push_back({c.schedule.text, c.cycles, c.is_whole ? static_cast<std::uint64_t>(c.cycles) : 0});
-  }
-  std::string json = report::to_json(result, p.machine.name, parts);
-  if (check || a.critical_path) {
+  const auto json_text = [&] {
+    report::JsonParts parts{seen_from(a.json, a.trace.timeline), a.energy_range, a.settings,
+                            config::machine_hash(p.machine), a.seed};
+    parts.least_cycles = picked.least_cycles;
+    for (std::size_t i = 1; i < picked.candidates.size(); ++i) {
+      const explore::Candidate& c = picked.candidates[i];
+      parts.beaten.push_back({c.schedule.text, c.cycles, c.is_whole ? static_cast<std::uint64_t>(c.cycles) : 0});
+    }
+    const std::string json = report::to_json(result, p.machine.name, parts);
+    if (!check && !a.critical_path) return json;
     auto whole = nlohmann::ordered_json::parse(json);
     if (check) whole["check"] = findings_json(findings, kMostFindings);
     if (a.critical_path) whole["critical_path"] = path_json;
-    json = report::json_text(whole);
-  }
+    return report::json_text(whole);
+  };
+  const std::string json = a.json.empty() ? "" : json_text();
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result), files::Form::kHash);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {

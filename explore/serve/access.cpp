@@ -60,16 +60,16 @@ void check_scalar(const std::string& key, const std::string& text) {
 }
 
 // `left`: nodes that may still be visited; aliases can stand for any number of nodes.
-void check_nodes(const YAML::Node& node, const std::string& key, std::size_t& left) {
+void check_nodes(const config::YamlNode& node, const std::string& key, std::size_t& left) {
   if (left == 0) throw ConfigError(fmt::format("the file has more than {} nodes", kMostNodes));
   --left;
-  if (node.IsScalar()) check_scalar(key, node.Scalar());
-  if (node.IsSequence()) {
-    for (const YAML::Node& item : node) check_nodes(item, key, left);
+  if (node.is_scalar()) check_scalar(key, node.scalar());
+  if (node.is_list()) {
+    for (const config::YamlNode& item : node) check_nodes(item, key, left);
   }
-  if (!node.IsMap()) return;
+  if (!node.is_map()) return;
   for (const auto& entry : node) {
-    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
+    const std::string name = entry.first.is_scalar() ? entry.first.scalar() : std::string();
     if (name != "provenance") check_nodes(entry.second, last_of(name), left);
   }
 }

@@ -158,7 +158,7 @@ ServerState state_of_yaml(const std::string& text) {
     value = d.scalar(d.root()[name], fmt::format("key '{}'", name));
     check_text(fmt::format("member '{}'", name), value);
   }
-  const YAML::Node settings = d.root()["set"];
+  const config::YamlNode settings = d.root()["set"];
   if (!settings) return state;
   d.require_map(settings, "key 'set'");
   for (const auto& entry : settings) {

@@ -43,7 +43,7 @@ void check_name(const std::string& key, const Origin& origin) {
   fail(origin, config::unknown_path(key, known, false));
 }
 
-double limit(const config::Document& d, const YAML::Node& map, const char* which, const config::KeyInfo& key) {
+double limit(const config::Document& d, const config::YamlNode& map, const char* which, const config::KeyInfo& key) {
   const Origin origin = d.origin(map);
   if (!map[which]) fail(origin, fmt::format("axis '{}': '{}' is missing; a range has from and to", key.path, which));
   const config::Setting setting{key.path, d.scalar(map[which], which), d.origin(map[which])};
@@ -52,7 +52,7 @@ double limit(const config::Document& d, const YAML::Node& map, const char* which
                                          : static_cast<double>(std::get<std::uint64_t>(value));
 }
 
-AxisRange parse_range(const config::Document& d, const YAML::Node& map, const config::KeyInfo& key) {
+AxisRange parse_range(const config::Document& d, const config::YamlNode& map, const config::KeyInfo& key) {
   d.require_keys(map, fmt::format("axis '{}'", key.path), {"from", "to", "scale", "multiple", "points"});
   const Origin origin = d.origin(map);
   if (!is_number(key))
@@ -128,12 +128,13 @@ void check_axis_value(const std::string& key, const std::string& text, const Ori
   }
 }
 
-Axis parse_axis(const config::Document& d, const YAML::Node& name, const YAML::Node& value, bool grid) {
+Axis parse_axis(const config::Document& d, const std::string& name, const Origin& origin, const config::YamlNode& value,
+                bool grid) {
   Axis axis;
-  axis.origin = d.origin(name);
-  axis.keys = split_names(d.scalar(name, "an axis"));
+  axis.origin = origin;
+  axis.keys = split_names(name);
   for (const std::string& key : axis.keys) check_name(key, axis.origin);
-  if (value.IsMap()) {
+  if (value.is_map()) {
     const config::KeyInfo* key = config::find_key(axis.keys.front());
     if (axis.keys.size() > 1 || key == nullptr) {
       fail(axis.origin, fmt::format("axis '{}': found a range; allowed is a list of values", axis.name()));
@@ -152,15 +153,15 @@ Axis parse_axis(const config::Document& d, const YAML::Node& name, const YAML::N
     axis.range.reset();
     return axis;
   }
-  if (!value.IsSequence() || value.size() == 0) {
+  if (!value.is_list() || value.size() == 0) {
     fail(axis.origin,
          fmt::format("axis '{}' has no values; allowed is a list such as [a, b], or a range from and to", axis.name()));
   }
-  for (const YAML::Node& item : value) {
+  for (const config::YamlNode& item : value) {
     std::vector<std::string> texts;
     if (axis.keys.size() > 1) {
       d.require_list(item, fmt::format("a value of axis '{}'", axis.name()));
-      for (const YAML::Node& part : item) texts.push_back(d.scalar(part, "a value"));
+      for (const config::YamlNode& part : item) texts.push_back(d.scalar(part, "a value"));
       if (texts.size() != axis.keys.size()) {
         fail(d.origin(item), fmt::format("axis '{}': found {} values; allowed is one for each of its {} keys",
                                          axis.name(), texts.size(), axis.keys.size()));

@@ -39,7 +39,8 @@ inline const std::vector<std::string> kChoices = {"hardware", "network", "datafl
 // "l1.size: [1 MiB, 2 MiB]", "mac.rows, mac.columns: [[16, 16], [8, 32]]",
 // "l1.size: {from: 256 KiB, to: 8 MiB, scale: log, points: 6}". With `grid`, a range needs points and is expanded to
 // values. Throws ConfigError with file and line.
-Axis parse_axis(const config::Document& document, const YAML::Node& name, const YAML::Node& value, bool grid);
+Axis parse_axis(const config::Document& document, const std::string& name, const config::Origin& origin,
+                const config::YamlNode& value, bool grid);
 
 // Checks one value of a key or of an entry of kChoices; throws ConfigError. File paths are relative to the origin's
 // folder.

@@ -32,7 +32,7 @@ const std::vector<std::string> kKeys = {"kind",     "samples", "seed", "data", "
 constexpr std::uint64_t kMostSamples = 1000000;
 
 std::uint64_t whole_number(const Document& d, const char* key, std::uint64_t least, std::uint64_t most) {
-  const YAML::Node node = d.root()[key];
+  const config::YamlNode node = d.root()[key];
   const std::string text = d.scalar(node, fmt::format("key '{}'", key));
   try {
     const std::uint64_t value = config::parse_integer(config::KeyUnit::kCount, text);
@@ -47,7 +47,7 @@ std::uint64_t whole_number(const Document& d, const char* key, std::uint64_t lea
 
 // Index of one of several names; the first is the default.
 std::size_t choice(const Document& d, const char* key, const std::vector<std::string>& names) {
-  const YAML::Node node = d.root()[key];
+  const config::YamlNode node = d.root()[key];
   if (!node) return 0;
   const std::string text = d.scalar(node, fmt::format("key '{}'", key));
   const auto found = std::find(names.begin(), names.end(), text);
@@ -58,17 +58,17 @@ std::size_t choice(const Document& d, const char* key, const std::vector<std::st
 }
 
 void read_settings(const Document& d, SweepFile& sweep) {
-  const YAML::Node node = d.root()["set"];
+  const config::YamlNode node = d.root()["set"];
   if (!node) return;
   std::vector<std::string> allowed = config::hardware_schema().paths();
   for (const auto& entry : node) {  // includes keys of single cores
-    if (entry.first.IsScalar() && config::find_key(entry.first.Scalar()) != nullptr) {
-      allowed.push_back(entry.first.Scalar());
+    if (entry.first.is_scalar() && config::find_key(entry.first.scalar()) != nullptr) {
+      allowed.push_back(entry.first.scalar());
     }
   }
   d.require_keys(node, "key 'set'", allowed);
   for (const auto& entry : node) {
-    const std::string key = entry.first.Scalar();
+    const std::string key = entry.first.scalar();
     const config::Origin origin = d.origin(entry.first);
     const std::string text = d.scalar(entry.second, fmt::format("key '{}'", key));
     const std::string_view trimmed = config::trimmed(text);
@@ -91,14 +91,15 @@ void read_settings(const Document& d, SweepFile& sweep) {
 }
 
 void read_axes(const Document& d, SweepFile& sweep) {
-  const YAML::Node node = d.root()["axes"];
-  if (!node || (node.IsMap() && node.size() == 0)) return;
+  const config::YamlNode node = d.root()["axes"];
+  if (!node || (node.is_map() && node.size() == 0)) return;
   d.require_map(node, "key 'axes'");
   std::map<std::string, int> lines;
   for (const config::Setting& s : sweep.settings) lines[s.path] = s.origin.line;
   for (const Derived& s : sweep.derived) lines[s.key] = s.origin.line;
   for (const auto& entry : node) {
-    Axis axis = parse_axis(d, entry.first, entry.second, sweep.kind == SweepKind::kGrid);
+    Axis axis = parse_axis(d, d.scalar(entry.first, "an axis"), d.origin(entry.first), entry.second,
+                           sweep.kind == SweepKind::kGrid);
     for (const std::string& key : axis.keys) {
       const auto [first, inserted] = lines.emplace(key, axis.origin.line);
       if (!inserted) fail(axis.origin, fmt::format("key '{}' is given twice, first in line {}", key, first->second));
@@ -114,7 +115,7 @@ Axis read_crossed(const Document& d, const SweepFile& sweep, const std::string& 
   axis.origin = {d.source()};
   const auto is_it = [&](const Axis& a) { return std::find(a.keys.begin(), a.keys.end(), key) != a.keys.end(); };
   const auto other = std::find_if(sweep.axes.begin(), sweep.axes.end(), is_it);
-  const YAML::Node node = d.root()[key];
+  const config::YamlNode node = d.root()[key];
   if (!node) {
     if (other == sweep.axes.end()) axis.values = {{by_default}};
     return axis;
@@ -124,12 +125,7 @@ Axis read_crossed(const Document& d, const SweepFile& sweep, const std::string& 
     fail(axis.origin,
          fmt::format("key '{}' is an axis too, in line {}; allowed is one of the two", key, other->origin.line));
   }
-  if (node.IsSequence()) {
-    const YAML::Node name(key);
-    Axis list = parse_axis(d, name, node, true);
-    list.origin = axis.origin;
-    return list;
-  }
+  if (node.is_list()) return parse_axis(d, key, axis.origin, node, true);
   axis.values = {{d.scalar(node, fmt::format("key '{}'", key))}};
   return axis;
 }
@@ -171,10 +167,10 @@ void settle_values(Axis& axis, const std::string& folder) {
 }
 
 void read_constraints(const Document& d, SweepFile& sweep) {
-  const YAML::Node node = d.root()["constraints"];
+  const config::YamlNode node = d.root()["constraints"];
   if (!node) return;
   d.require_list(node, "key 'constraints'");
-  for (const YAML::Node& item : node) {
+  for (const config::YamlNode& item : node) {
     const config::Origin origin = d.origin(item);
     sweep.constraints.emplace_back(Expression::condition(d.scalar(item, "a constraint"), input_symbols(), origin),
                                    origin);

@@ -30,7 +30,7 @@ Served load_served() {
   document.require_keys(document.root(), "the file", {"networks", "prompt_tokens"});
   Served served;
   const auto each = [&](const char* key, const auto& put) {
-    const YAML::Node map = document.root()[key];
+    const config::YamlNode map = document.root()[key];
     document.require_map(map, fmt::format("key '{}'", key));
     for (const auto& entry : map) {
       const std::string name = document.scalar(entry.first, key);

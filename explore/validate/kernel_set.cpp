@@ -35,7 +35,7 @@ KernelChoice choice_of(const std::string& dataflow) {
   return choice;
 }
 
-KernelChoice choice_of(const config::Document& document, const YAML::Node& node, const std::string& what) {
+KernelChoice choice_of(const config::Document& document, const config::YamlNode& node, const std::string& what) {
   document.require_keys(node, what, {"dataflow", "tiling", "up_to", "group", "rows", "net", "set"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
@@ -63,14 +63,14 @@ KernelChoice choice_of(const config::Document& document, const YAML::Node& node,
     choice.packed = rows == "group";
   }
   if (node["net"]) choice.net = job::split_settings(document.scalar(node["net"], what + ".net"), document.origin(node));
-  if (const YAML::Node set = node["set"]) {
+  if (const config::YamlNode set = node["set"]) {
     document.require_list(set, what + ".set");
-    for (const YAML::Node& item : set) choice.settings.push_back(document.scalar(item, what + ".set"));
+    for (const config::YamlNode& item : set) choice.settings.push_back(document.scalar(item, what + ".set"));
   }
   return choice;
 }
 
-HostTime host_of(const config::Document& document, const YAML::Node& node) {
+HostTime host_of(const config::Document& document, const config::YamlNode& node) {
   document.require_keys(node, "host", {"step", "request", "idle"});
   HostTime host;
   const auto read = [&](const char* key, const auto& parse, double& value) {
@@ -278,7 +278,7 @@ KernelTable load_kernel_table(const std::string& hardware) {
   std::error_code error;
   while (!fs::exists(path, error)) {  // the table of its base
     const config::Document described = config::Document::load(machine.string());
-    const YAML::Node base = described.root()["base"];
+    const config::YamlNode base = described.root()["base"];
     if (!base) return table;
     const fs::path beside = machine.parent_path() / described.scalar(base, "base");
     machine = fs::exists(beside, error)
@@ -290,30 +290,30 @@ KernelTable load_kernel_table(const std::string& hardware) {
   std::vector<std::string> allowed = operation_kinds();
   allowed.insert(allowed.end(), {"labels", "host"});
   document.require_keys(document.root(), "the table of kernels", allowed);
-  const auto alternatives = [&](const YAML::Node& node, const std::string& what) {
+  const auto alternatives = [&](const config::YamlNode& node, const std::string& what) {
     KernelChoices choices;
-    const auto add = [&](const YAML::Node& one) {
-      if (one.IsScalar()) return choices.all.push_back(choice_of(document.scalar(one, what)));
+    const auto add = [&](const config::YamlNode& one) {
+      if (one.is_scalar()) return choices.all.push_back(choice_of(document.scalar(one, what)));
       choices.all.push_back(choice_of(document, one, what));
     };
-    choices.takes_fastest = node.IsMap() && node["fastest"];
+    choices.takes_fastest = node.is_map() && node["fastest"];
     if (choices.takes_fastest) {
       document.require_keys(node, what, {"fastest"});
       document.require_list(node["fastest"], what + ".fastest");
     }
-    const YAML::Node list = choices.takes_fastest ? node["fastest"] : node;
-    if (list.IsSequence() && list.size() > 0) {
-      for (const YAML::Node& one : list) add(one);
+    const config::YamlNode list = choices.takes_fastest ? node["fastest"] : node;
+    if (list.is_list() && list.size() > 0) {
+      for (const config::YamlNode& one : list) add(one);
     } else {
       add(list);
     }
     return choices;
   };
   for (const std::string& kind : operation_kinds()) {
-    if (const YAML::Node node = document.root()[kind]) table.kinds[kind] = alternatives(node, kind);
+    if (const config::YamlNode node = document.root()[kind]) table.kinds[kind] = alternatives(node, kind);
   }
-  if (const YAML::Node host = document.root()["host"]) table.host = host_of(document, host);
-  const YAML::Node labels = document.root()["labels"];
+  if (const config::YamlNode host = document.root()["host"]) table.host = host_of(document, host);
+  const config::YamlNode labels = document.root()["labels"];
   if (!labels) return table;
   document.require_map(labels, "labels");
   for (const auto& label : labels) {

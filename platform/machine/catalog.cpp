@@ -105,11 +105,10 @@ std::string find_config(Folder folder, const std::string& name_or_path, const st
     if (!fs::exists(path, error)) throw ConfigError(fmt::format("{}: no such file", shown_path(path)));
     return path;
   }
+  const fs::path named = fs::path(config_root()) / folder_name(folder) / (name_or_path + ".yaml");
+  if (fs::is_regular_file(named, error)) return named.string();
   std::vector<std::string> names;
-  for (const CatalogEntry& entry : list(folder)) {
-    if (entry.name == name_or_path) return entry.path;
-    names.push_back(entry.name);
-  }
+  for (const CatalogEntry& entry : list(folder)) names.push_back(entry.name);
   const std::string place = shown_path((fs::path(config_root()) / folder_name(folder)).string());
   const std::string command = fmt::format("attnvp list {}", folder_name(folder));
   const std::string near = nearest(name_or_path, names);

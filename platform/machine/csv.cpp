@@ -23,7 +23,7 @@ bool parse(const std::string& cell, double& value) {
 // Reads RFC 4180 cells and comment lines between rows.
 class CsvReader {
  public:
-  explicit CsvReader(const std::string& path) : source_(shown_path(path)), text_(read_text_file(path)) {}
+  CsvReader(std::string_view text, const Origin& first) : source_(first.source), text_(text), line_(first.line) {}
 
   std::vector<CsvLine> read() {
     std::vector<CsvLine> lines;
@@ -45,7 +45,7 @@ class CsvReader {
  private:
   std::size_t end_of_line(std::size_t from) const { return std::min(text_.find('\n', from), text_.size()); }
   std::string_view rest_of_line(std::size_t from) const {
-    return trimmed(std::string_view(text_).substr(from, end_of_line(from) - from));
+    return trimmed(text_.substr(from, end_of_line(from) - from));
   }
 
   CsvLine row(std::size_t likely_cells) {
@@ -66,7 +66,7 @@ class CsvReader {
   std::string plain_cell() {
     const std::size_t start = at_;
     while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') ++at_;
-    return std::string(trimmed(std::string_view(text_).substr(start, at_ - start)));
+    return std::string(trimmed(text_.substr(start, at_ - start)));
   }
 
   std::string quoted_cell(std::size_t quote) {
@@ -80,7 +80,7 @@ class CsvReader {
       cell += text_[at_];
     }
     const std::size_t end = std::min(text_.find_first_of(",\n", ++at_), text_.size());
-    const std::string_view behind = trimmed(std::string_view(text_).substr(at_, end - at_));
+    const std::string_view behind = trimmed(text_.substr(at_, end - at_));
     if (!behind.empty()) {
       fail(origin, fmt::format("found {} behind a quoted cell; allowed is a comma, or the line's end",
                                in_quotes(std::string(behind))));
@@ -89,9 +89,10 @@ class CsvReader {
     return std::string(trimmed(cell));
   }
 
-  const std::string source_, text_;
+  const std::string source_;
+  const std::string_view text_;
   std::size_t at_ = 0;
-  int line_ = 1;
+  int line_;
 };
 
 void check_column_names(const CsvLine& names) {
@@ -109,8 +110,13 @@ void check_column_names(const CsvLine& names) {
 
 }  // namespace
 
+std::vector<CsvLine> read_csv_lines(std::string_view part, const Origin& first) {
+  return CsvReader(part, first).read();
+}
+
 std::vector<CsvLine> read_csv_table(const std::string& path) {
-  std::vector<CsvLine> lines = CsvReader(path).read();
+  const std::string text = read_text_file(path);
+  std::vector<CsvLine> lines = read_csv_lines(text, {shown_path(path), 1});
   if (!lines.empty()) check_column_names(lines.front());
   if (lines.size() < 2) throw ConfigError(fmt::format("{}: not a table: it has no rows", shown_path(path)));
   return lines;

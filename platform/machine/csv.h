@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "platform/machine/error.h"
@@ -17,6 +18,8 @@ struct CsvLine {
 
 // Column names must be unique. Throws ConfigError with file and line.
 std::vector<CsvLine> read_csv_table(const std::string& path);
+// Lines of a part of a table; `first` is the file and the number of its first line.
+std::vector<CsvLine> read_csv_lines(std::string_view part, const Origin& first);
 
 // Throws ConfigError with file and line: not a number, not finite, not above 0.
 double positive_number(const CsvLine& line, std::size_t column);

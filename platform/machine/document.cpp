@@ -1,12 +1,10 @@
 #include "platform/machine/document.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <sstream>
 
 #include "platform/base/files.h"
 #include "platform/base/text.h"
@@ -17,80 +15,17 @@ namespace {
 
 constexpr std::size_t kLargestFileBytes = 1 << 20;
 
-std::string kind_of(const YAML::Node& node) {
-  if (node.IsMap()) return "a map";
-  if (node.IsSequence()) return "a list";
-  return node.IsScalar() ? in_quotes(node.Scalar()) : "nothing";
-}
-
-// Counts documents and finds merge keys, which yaml-cpp treats as ordinary keys. YAML::LoadAll does not end on text
-// such as ", a: 1", which yaml-cpp 0.7 reads as an infinite sequence of empty documents.
-class Survey : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override { line_ = mark.line + 1; }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override { next(); }
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { next(); }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& value) override {
-    const bool is_key = !open_.empty() && open_.back() == At::kKey;
-    if (is_key && value == "<<" && tag == "?" && merge_line_ == 0) merge_line_ = mark.line + 1;
-    next();
-  }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    next();
-    open_.push_back(At::kItem);
-  }
-  void OnSequenceEnd() override { open_.pop_back(); }
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    next();
-    open_.push_back(At::kKey);
-  }
-  void OnMapEnd() override { open_.pop_back(); }
-
-  int line() const { return line_; }              // start of the last document
-  int merge_line() const { return merge_line_; }  // first merge key; 0: none
-
- private:
-  enum class At : std::uint8_t { kItem, kKey, kValue };
-  void next() {
-    if (open_.empty() || open_.back() == At::kItem) return;
-    open_.back() = open_.back() == At::kKey ? At::kValue : At::kKey;
-  }
-  std::vector<At> open_;  // next item of each open map and list
-  int line_ = 0, merge_line_ = 0;
-};
-
-// False for the usual file, which need not be parsed twice: its root is a block map or a block list, which only a
-// marker ends, and it has no merge key.
-bool may_hold_more(const std::string& text, const YAML::Node& root) {
-  if ((!root.IsMap() && !root.IsSequence()) || root.Style() != YAML::EmitterStyle::Block) return true;
-  if (text.find("<<") != std::string::npos) return true;
-  for (std::size_t line = 0; line < text.size(); line = text.find('\n', line), line += line < text.size() ? 1 : 0) {
-    const std::string_view start(text.data() + line, std::min<std::size_t>(3, text.size() - line));
-    if (start == "---" || start == "..." || start.substr(0, 1) == "%") return true;
-  }
-  return false;
-}
-
-// Requires exactly one document without merge keys.
-void check_documents(const std::string& text, const std::string& source) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  Survey survey;
-  const bool second = parser.HandleNextDocument(survey) && parser.HandleNextDocument(survey);
-  if (second) {
-    fail({source, std::max(survey.line(), 1)},
-         "holds a second YAML document, or text that belongs to no key; allowed is one document");
-  }
-  if (survey.merge_line() != 0) {
-    fail({source, survey.merge_line()}, "merge key '<<' is not supported; allowed is to write the merged keys out");
-  }
+std::string kind_of(const YamlNode& node) {
+  if (node.is_map()) return "a map";
+  if (node.is_list()) return "a list";
+  return node.is_scalar() ? in_quotes(node.scalar()) : "nothing";
 }
 
 // Requires printable text without tabs before a line's first word, for which YAML's errors are unclear.
 void check_text(const std::string& text, const std::string& source) {
-  const auto is_printable = [](unsigned char c) { return (c >= 0x20 && c < 0x7f) || c == '\n'; };
-  if (std::all_of(text.begin(), text.end(), is_printable)) return;
+  unsigned others = 0;  // summed up without leaving the loop, so that it is vectorised
+  for (const char c : text) others += ((c >= 0x20 && c < 0x7f) || c == '\n') ? 0 : 1;
+  if (others == 0) return;
   if (text.find('\0') != std::string::npos) fail({source}, "is not a text file");
   const std::size_t foreign = text::first_not_utf8(text);
   int line = 1;
@@ -140,38 +75,32 @@ Document Document::parse(const std::string& text, const std::string& source) {
 }
 
 Document Document::parse_checked(const std::string& text, const std::string& source) {
-  YAML::Node root;
-  try {
-    root = YAML::Load(text);
-    if (may_hold_more(text, root)) check_documents(text, source);
-  } catch (const YAML::Exception& problem) {
-    fail({source, std::max(problem.mark.line, 0) + 1}, "not valid YAML: " + problem.msg);
-  }
-  if (root.IsNull()) fail({source}, "holds no keys");
-  return Document(root, source);
+  Document document(parse_yaml(text, source), source);
+  if (document.root().is_nothing()) fail({source}, "holds no keys");
+  return document;
 }
 
-Origin Document::origin(const YAML::Node& node) const { return {source_, std::max(node.Mark().line, 0) + 1}; }
+Origin Document::origin(const YamlNode& node) const { return {source_, node.line()}; }
 
-void Document::require_map(const YAML::Node& node, const std::string& what) const {
-  if (!node.IsMap()) fail(origin(node), fmt::format("{} must be a map of keys, found {}", what, kind_of(node)));
+void Document::require_map(const YamlNode& node, const std::string& what) const {
+  if (!node.is_map()) fail(origin(node), fmt::format("{} must be a map of keys, found {}", what, kind_of(node)));
 }
 
-void Document::require_list(const YAML::Node& node, const std::string& what) const {
-  if (!node.IsSequence()) fail(origin(node), fmt::format("{} must be a list, found {}", what, kind_of(node)));
+void Document::require_list(const YamlNode& node, const std::string& what) const {
+  if (!node.is_list()) fail(origin(node), fmt::format("{} must be a list, found {}", what, kind_of(node)));
 }
 
-std::string Document::scalar(const YAML::Node& node, const std::string& what) const {
-  if (!node.IsScalar()) fail(origin(node), fmt::format("{} must have one value, found {}", what, kind_of(node)));
-  return node.Scalar();
+std::string Document::scalar(const YamlNode& node, const std::string& what) const {
+  if (!node.is_scalar()) fail(origin(node), fmt::format("{} must have one value, found {}", what, kind_of(node)));
+  return node.scalar();
 }
 
-void Document::require_keys(const YAML::Node& node, const std::string& what,
+void Document::require_keys(const YamlNode& node, const std::string& what,
                             const std::vector<std::string>& allowed) const {
   require_map(node, what);
   std::map<std::string, int> lines;
   for (const auto& entry : node) {
-    const YAML::Node& key_node = entry.first;
+    const YamlNode& key_node = entry.first;
     const std::string key = scalar(key_node, "a key");
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
       fail(origin(key_node), fmt::format("key {} is unknown{}", in_quotes(key), hint(key, allowed)));
@@ -184,9 +113,9 @@ void Document::require_keys(const YAML::Node& node, const std::string& what,
 }
 
 std::vector<Setting> Document::settings(const std::vector<std::string>& known, const ListKeys& lists) const {
-  require_map(root_, "the file");
+  require_map(root(), "the file");
   std::vector<Setting> out;
-  flatten(root_, "", known, lists, out);
+  flatten(root(), "", known, with_sections(known), lists, out);
   std::map<std::string, int> lines;
   for (const Setting& setting : out) {
     const auto [first, inserted] = lines.emplace(setting.path, setting.origin.line);
@@ -198,12 +127,11 @@ std::vector<Setting> Document::settings(const std::vector<std::string>& known, c
 }
 
 // Ends for any input, also for aliases to themselves: each level must be a section of a known path.
-void Document::flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
-                       const ListKeys& lists, std::vector<Setting>& out) const {
-  const std::vector<std::string> all = with_sections(known);
+void Document::flatten(const YamlNode& node, const std::string& prefix, const std::vector<std::string>& known,
+                       const std::vector<std::string>& all, const ListKeys& lists, std::vector<Setting>& out) const {
   for (const auto& entry : node) {
-    const YAML::Node& key_node = entry.first;
-    const YAML::Node& value = entry.second;
+    const YamlNode& key_node = entry.first;
+    const YamlNode& value = entry.second;
     const std::string path = prefix + scalar(key_node, "a key");
     const Origin at = origin(key_node);
     if (std::find(all.begin(), all.end(), path) == all.end()) {
@@ -211,33 +139,34 @@ void Document::flatten(const YAML::Node& node, const std::string& prefix, const 
     }
     if (std::find(known.begin(), known.end(), path + ".*") != known.end()) continue;
     if (std::find(known.begin(), known.end(), path) == known.end()) {
-      if (!value.IsMap()) {
+      if (!value.is_map()) {
         fail(at, fmt::format("key '{}' is a section, found {}; allowed are its keys {}", path, kind_of(value),
                              fmt::join(siblings(path + ".", all), ", ")));
       }
-      flatten(value, path + ".", known, lists, out);
+      flatten(value, path + ".", known, all, lists, out);
       continue;
     }
     const auto list = lists.find(path);
-    if (list != lists.end() && value.IsSequence()) {
+    if (list != lists.end() && value.is_list()) {
       out.push_back({path, std::to_string(value.size()), at});
       flatten_list(value, path, list->second, out);
       continue;
     }
-    if (!value.IsScalar()) fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
-    out.push_back({path, value.Scalar(), at});
+    if (!value.is_scalar()) fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
+    out.push_back({path, value.scalar(), at});
   }
 }
 
-void Document::flatten_list(const YAML::Node& node, const std::string& path, const std::vector<std::string>& item_paths,
+void Document::flatten_list(const YamlNode& node, const std::string& path, const std::vector<std::string>& item_paths,
                             std::vector<Setting>& out) const {
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    const std::string item = fmt::format("{}.{}", path, i);
-    require_map(node[i], fmt::format("key '{}'", item));
+  std::size_t i = 0;
+  for (const YamlNode& map : node) {
+    const std::string item = fmt::format("{}.{}", path, i++);
+    require_map(map, fmt::format("key '{}'", item));
     std::vector<std::string> known;
     known.reserve(item_paths.size());
     for (const std::string& of_item : item_paths) known.push_back(item + "." + of_item);
-    flatten(node[i], item + ".", known, {}, out);
+    flatten(map, item + ".", known, with_sections(known), {}, out);
   }
 }
 

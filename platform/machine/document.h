@@ -1,15 +1,15 @@
 // YAML document as nodes and as flat settings; errors have file and line.
 #pragma once
 
-#include <yaml-cpp/yaml.h>
-
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "platform/machine/error.h"
+#include "platform/machine/yaml.h"
 
 namespace attnvp::config {
 
@@ -36,18 +36,18 @@ class Document {
   static Document load(const std::string& path);
   static Document parse(const std::string& text, const std::string& source);
 
-  const YAML::Node& root() const { return root_; }
+  YamlNode root() const { return YamlNode(*tree_); }  // valid while the document or a copy exists
   const std::string& source() const { return source_; }
 
-  Origin origin(const YAML::Node& node) const;
+  Origin origin(const YamlNode& node) const;
 
   // Checks of one node; each throws ConfigError with file and line. Messages call the node `what`.
-  void require_map(const YAML::Node& node, const std::string& what) const;
-  void require_list(const YAML::Node& node, const std::string& what) const;
-  std::string scalar(const YAML::Node& node, const std::string& what) const;
+  void require_map(const YamlNode& node, const std::string& what) const;
+  void require_list(const YamlNode& node, const std::string& what) const;
+  std::string scalar(const YamlNode& node, const std::string& what) const;
 
   // The node must be a map of allowed keys without duplicates.
-  void require_keys(const YAML::Node& node, const std::string& what, const std::vector<std::string>& allowed) const;
+  void require_keys(const YamlNode& node, const std::string& what, const std::vector<std::string>& allowed) const;
 
   // Flattens the root map to dotted paths, in file order. `known` holds every allowed path, and "x.*" for a section
   // that is read elsewhere. Refuses unknown keys and sections (naming the nearest known one), duplicates, values of a
@@ -56,14 +56,16 @@ class Document {
   std::vector<Setting> settings(const std::vector<std::string>& known, const ListKeys& lists = {}) const;
 
  private:
-  Document(const YAML::Node& root, std::string source) : root_(root), source_(std::move(source)) {}
+  Document(std::shared_ptr<const YamlData> tree, std::string source)
+      : tree_(std::move(tree)), source_(std::move(source)) {}
   static Document parse_checked(const std::string& text, const std::string& source);
-  void flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
-               const ListKeys& lists, std::vector<Setting>& out) const;
-  void flatten_list(const YAML::Node& node, const std::string& path, const std::vector<std::string>& item_paths,
+  // `all`: the known paths with those of their sections.
+  void flatten(const YamlNode& node, const std::string& prefix, const std::vector<std::string>& known,
+               const std::vector<std::string>& all, const ListKeys& lists, std::vector<Setting>& out) const;
+  void flatten_list(const YamlNode& node, const std::string& path, const std::vector<std::string>& item_paths,
                     std::vector<Setting>& out) const;
 
-  YAML::Node root_;
+  std::shared_ptr<const YamlData> tree_;
   std::string source_;
 };
 

@@ -17,13 +17,13 @@ namespace {
 constexpr double kBytesPerKiB = 1024;
 
 // Value of a required key.
-YAML::Node member(const Document& document, const YAML::Node& map, const std::string& what, const std::string& key) {
-  YAML::Node value = map[key];
+YamlNode member(const Document& document, const YamlNode& map, const std::string& what, const std::string& key) {
+  YamlNode value = map[key];
   if (!value) fail(document.origin(map), fmt::format("{}: key '{}' is missing", what, key));
   return value;
 }
 
-double energy_value(const Document& document, const YAML::Node& node, const std::string& what, const std::string& key,
+double energy_value(const Document& document, const YamlNode& node, const std::string& what, const std::string& key,
                     const char* unit = "in pJ") {
   const std::string text = document.scalar(node, fmt::format("{}: key '{}'", what, key));
   try {
@@ -33,8 +33,8 @@ double energy_value(const Document& document, const YAML::Node& node, const std:
   }
 }
 
-std::string name_of(const Document& document, const YAML::Node& map, const std::string& what) {
-  const YAML::Node node = member(document, map, what, "name");
+std::string name_of(const Document& document, const YamlNode& map, const std::string& what) {
+  const YamlNode node = member(document, map, what, "name");
   std::string name = document.scalar(node, fmt::format("{}: key 'name'", what));
   if (name.empty()) fail(document.origin(node), fmt::format("{}: key 'name': found an empty text", what));
   return name;
@@ -50,23 +50,23 @@ void merge(EnergyTable::EnergyAction& known, const EnergyTable::EnergyAction& ot
 }
 
 // Cycle of the table in seconds, if an action gives it as an Accelergy argument or by AttnVP's key; else 0.
-double cycle_seconds(const Document& document, const YAML::Node& action, const std::string& what) {
-  const auto parsed = [&](const YAML::Node& node, const char* key) {
+double cycle_seconds(const Document& document, const YamlNode& action, const std::string& what) {
+  const auto parsed = [&](const YamlNode& node, const char* key) {
     const double seconds = energy_value(document, node, what, key, "in s");
     if (seconds > 0) return seconds;
     fail(document.origin(node),
          fmt::format("{}: key '{}': found {}; allowed is more than 0, in s", what, key, document.scalar(node, key)));
   };
   constexpr const char* kArgument = "global_cycle_seconds";
-  const YAML::Node arguments = action["arguments"];
-  if (arguments && arguments.IsMap() && arguments[kArgument]) return parsed(arguments[kArgument], kArgument);
-  const YAML::Node own = action["cycle_seconds"];
+  const YamlNode arguments = action["arguments"];
+  if (arguments && arguments.is_map() && arguments[kArgument]) return parsed(arguments[kArgument], kArgument);
+  const YamlNode own = action["cycle_seconds"];
   return own ? parsed(own, "cycle_seconds") : 0;
 }
 
-bool has_arguments(const Document& document, const YAML::Node& action, const std::string& what) {
-  const YAML::Node arguments = action["arguments"];
-  if (!arguments || arguments.IsNull()) return false;
+bool has_arguments(const Document& document, const YamlNode& action, const std::string& what) {
+  const YamlNode arguments = action["arguments"];
+  if (!arguments || arguments.is_nothing()) return false;
   document.require_map(arguments, what + ": key 'arguments'");
   return arguments.size() > 0;
 }
@@ -134,35 +134,35 @@ const EnergyTable::EnergyAction& EnergyTable::entry(std::string_view component, 
 
 EnergyTable load_energy(const std::string& name_or_path) {
   const Document document = Document::load(find_config(Folder::kEnergy, name_or_path));
-  if (document.root().IsMap() && document.root()["MODEL"]) {
+  if (document.root().is_map() && document.root()["MODEL"]) {
     EnergyTable model;
     model.source_ = document.source();
     model.model_ = true;
     return model;
   }
   document.require_keys(document.root(), "the file", {"ERT", "provenance"});
-  const YAML::Node ert = member(document, document.root(), "the file", "ERT");
+  const YamlNode ert = member(document, document.root(), "the file", "ERT");
   document.require_keys(ert, "key 'ERT'", {"version", "tables"});
-  const YAML::Node version = member(document, ert, "key 'ERT'", "version");
+  const YamlNode version = member(document, ert, "key 'ERT'", "version");
   const std::string version_text = document.scalar(version, "key 'ERT.version'");
   check_accelergy_version(version_text, document.origin(version), "ERT");
 
   EnergyTable table;
   table.source_ = document.source();
-  const YAML::Node tables = member(document, ert, "key 'ERT'", "tables");
+  const YamlNode tables = member(document, ert, "key 'ERT'", "tables");
   document.require_list(tables, "key 'ERT.tables'");
-  for (const YAML::Node& component_node : tables) {
+  for (const YamlNode& component_node : tables) {
     document.require_keys(component_node, "an entry of 'ERT.tables'", {"name", "actions"});
     const std::string component = without_instances(name_of(document, component_node, "an entry of 'ERT.tables'"));
     const std::string of_component = fmt::format("component {}", in_quotes(component));
     if (table.components_.count(component) > 0) {
       fail(document.origin(component_node), fmt::format("{} is given twice", of_component));
     }
-    const YAML::Node actions = member(document, component_node, of_component, "actions");
+    const YamlNode actions = member(document, component_node, of_component, "actions");
     document.require_list(actions, fmt::format("{}: key 'actions'", of_component));
     auto& entries = table.components_[component];
     std::map<std::string, bool> varied;  // by arguments
-    for (const YAML::Node& node : actions) {
+    for (const YamlNode& node : actions) {
       document.require_keys(node, fmt::format("{}: an action", of_component),
                             {"name", "arguments", "energy", "energy_per_kib", "low", "high", "cycle_seconds"});
       const std::string name = name_of(document, node, fmt::format("{}: an action", of_component));
@@ -173,11 +173,11 @@ EnergyTable load_energy(const std::string& name_or_path) {
         fail(document.origin(node), fmt::format("{} is given twice", what));
       EnergyTable::EnergyAction action;
       action.pj = energy_value(document, member(document, node, what, "energy"), what, "energy");
-      if (const YAML::Node per_kib = node["energy_per_kib"]) {
+      if (const YamlNode per_kib = node["energy_per_kib"]) {
         action.pj_per_kib = energy_value(document, per_kib, what, "energy_per_kib");
       }
-      if (const YAML::Node low = node["low"]) action.low = energy_value(document, low, what, "low");
-      if (const YAML::Node high = node["high"]) action.high = energy_value(document, high, what, "high");
+      if (const YamlNode low = node["low"]) action.low = energy_value(document, low, what, "low");
+      if (const YamlNode high = node["high"]) action.high = energy_value(document, high, what, "high");
       action.cycle_seconds = cycle_seconds(document, node, what);
       if (first) {
         entries.emplace(name, action);

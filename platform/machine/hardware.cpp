@@ -431,7 +431,7 @@ std::string dram_mapping(const std::string& name_or_text) {
   if (!fs::exists(path, error)) return name_or_text;
   const Document document = Document::load(path.string());
   document.require_map(document.root(), "the file");
-  const YAML::Node found = document.root()[name_or_text];
+  const YamlNode found = document.root()[name_or_text];
   return found ? document.scalar(found, name_or_text) : name_or_text;
 }
 

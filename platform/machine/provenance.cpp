@@ -92,27 +92,27 @@ Provenance parse_provenance(std::string_view text, const Origin& origin) {
 Provenances read_provenance(const Document& document, const std::vector<std::string>& paths) {
   Provenances statements;
   document.require_map(document.root(), "the file");
-  YAML::Node node(YAML::NodeType::Undefined);
+  YamlNode node;
   for (const auto& entry : document.root()) {
-    if (!entry.first.IsScalar() || entry.first.Scalar() != kSection) continue;
-    if (node.IsDefined()) {
+    if (!entry.first.is_scalar() || entry.first.scalar() != kSection) continue;
+    if (node) {
       fail(document.origin(entry.first),
            fmt::format("key '{}' is given twice, first in line {}", kSection, document.origin(node).line));
     }
-    node.reset(entry.second);
+    node = entry.second;
   }
-  if (!node.IsDefined()) return statements;
-  const auto parse = [&](const YAML::Node& value, const std::string& what) {
+  if (!node) return statements;
+  const auto parse = [&](const YamlNode& value, const std::string& what) {
     const Origin at = document.origin(value);
     return parse_provenance(document.scalar(value, what), {at.text() + ": " + what});
   };
-  if (node.IsScalar()) {
+  if (node.is_scalar()) {
     statements.emplace("", parse(node, fmt::format("key '{}'", kSection)));
     return statements;
   }
   document.require_keys(node, fmt::format("key '{}'", kSection), with_sections(paths));
   for (const auto& entry : node) {
-    const std::string& path = entry.first.Scalar();
+    const std::string& path = entry.first.scalar();
     statements.emplace(path, parse(entry.second, fmt::format("{} of '{}'", kSection, path)));
   }
   return statements;
@@ -191,22 +191,22 @@ Provenances energy_provenance(const std::string& name_or_path) {
 }
 
 Provenances energy_provenance(const Document& table) {
-  if (const YAML::Node model = table.root()["MODEL"]) {
+  if (const YamlNode model = table.root()["MODEL"]) {
     Provenances of_figures;
     for (const auto& [list, name] : {std::pair{"figures", "name"}, std::pair{"dram", "type"}}) {
-      for (const YAML::Node& figure : model[list]) {
-        of_figures[figure[name].Scalar()] = parse_provenance(
-            fmt::format("{}{} {}", figure["provenance"].Scalar(), figure["provenance"].Scalar() == "assumed" ? "," : "",
-                        figure["source"].Scalar()),
+      for (const YamlNode& figure : model[list]) {
+        of_figures[figure[name].scalar()] = parse_provenance(
+            fmt::format("{}{} {}", figure["provenance"].scalar(), figure["provenance"].scalar() == "assumed" ? "," : "",
+                        figure["source"].scalar()),
             table.origin(figure));
       }
     }
     return of_figures;
   }
   std::vector<std::string> paths;
-  for (const YAML::Node& component : table.root()["ERT"]["tables"]) {
-    for (const YAML::Node& action : component["actions"]) {
-      paths.push_back(component["name"].Scalar() + "." + action["name"].Scalar());
+  for (const YamlNode& component : table.root()["ERT"]["tables"]) {
+    for (const YamlNode& action : component["actions"]) {
+      paths.push_back(component["name"].scalar() + "." + action["name"].scalar());
     }
   }
   Provenances of_actions;

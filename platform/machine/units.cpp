@@ -83,10 +83,12 @@ std::string expectation(KeyUnit unit) {
   return fmt::format("allowed is a number with one of the units {}", allowed_units(unit));
 }
 
-Pieces split(std::string_view text, const std::string& expected) {
+// `expected` gives the end of a refusal.
+template <class Expectation>
+Pieces split(std::string_view text, const Expectation& expected) {
   const std::string_view all = trimmed(text);
   if (all.size() > 1 && all[0] == '-' && (is_digit(all[1]) || all[1] == '.')) {
-    refuse(text, "which is negative; " + expected);
+    refuse(text, "which is negative; " + expected());
   }
   std::size_t at = 0;
   const auto digits = [&] {
@@ -95,7 +97,7 @@ Pieces split(std::string_view text, const std::string& expected) {
     return at - first;
   };
   const std::size_t whole = digits();
-  if (whole == 0) refuse(text, "which is not a number; " + expected);
+  if (whole == 0) refuse(text, "which is not a number; " + expected());
   if (at + 1 < all.size() && all[at] == '.' && is_digit(all[at + 1])) {
     ++at;
     digits();
@@ -109,7 +111,7 @@ Pieces split(std::string_view text, const std::string& expected) {
     const char* end = all.data() + all.size();
     const auto [stop, error] = std::from_chars(all.data() + number, end, pieces.exponent);
     if (stop != all.data() + number) {
-      if (error != std::errc() || std::abs(pieces.exponent) > 400) refuse(text, "which is out of range; " + expected);
+      if (error != std::errc() || std::abs(pieces.exponent) > 400) refuse(text, "which is out of range; " + expected());
       pieces.has_exponent = true;
       at = static_cast<std::size_t>(stop - all.data());
     }
@@ -136,7 +138,7 @@ const UnitName& find_unit(KeyUnit unit, std::string_view text, std::string_view 
 }
 
 double parse_with_unit(KeyUnit unit, std::string_view text) {
-  const Pieces pieces = split(text, expectation(unit));
+  const Pieces pieces = split(text, [unit] { return expectation(unit); });
   const UnitName& name = find_unit(unit, text, pieces.unit);
   const std::optional<double> value = to_double(pieces.mantissa, pieces.exponent + name.decimal);
   const double scaled = value ? std::ldexp(*value, name.binary) : 0;
@@ -208,7 +210,7 @@ std::uint64_t parse_integer(KeyUnit unit, std::string_view text) {
     if (value != std::floor(value)) refuse(text, "which is not a whole number of bytes");
     return static_cast<std::uint64_t>(value);
   }
-  const Pieces pieces = split(text, expectation(unit));
+  const Pieces pieces = split(text, [unit] { return expectation(unit); });
   if (!pieces.unit.empty()) refuse(text, "which has a unit; " + expectation(unit));
   if (pieces.has_exponent || pieces.mantissa.find('.') != std::string::npos) {
     refuse(text, "which is not a plain whole number; " + expectation(unit));
@@ -226,11 +228,11 @@ double parse_real(KeyUnit unit, std::string_view text) {
 }
 
 double parse_plain_real(std::string_view text) {
-  const std::string expected = "allowed is a plain number, 0 or more";
+  const auto expected = [] { return std::string("allowed is a plain number, 0 or more"); };
   const Pieces pieces = split(text, expected);
-  if (!pieces.unit.empty()) refuse(text, "which is not a plain number; " + expected);
+  if (!pieces.unit.empty()) refuse(text, "which is not a plain number; " + expected());
   const std::optional<double> value = to_double(pieces.mantissa, pieces.exponent);
-  if (!value) refuse(text, "which is out of range; " + expected);
+  if (!value) refuse(text, "which is out of range; " + expected());
   return *value;
 }
 

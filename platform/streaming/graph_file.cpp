@@ -64,11 +64,11 @@ class GraphReader {
       const std::string folder = std::filesystem::path(path_).parent_path().string();
       graph_.energy = config::find_config(config::Folder::kEnergy, text, folder);
     });
-    for_each("nodes", [&](const std::string& name, const YAML::Node& at, const YAML::Node& keys) {
+    for_each("nodes", [&](const std::string& name, const config::YamlNode& at, const config::YamlNode& keys) {
       draft_.node_at.push_back(file_.origin(at));
       graph_.nodes.push_back(read_node(name, keys));
     });
-    for_each("channels", [&](const std::string& name, const YAML::Node& at, const YAML::Node& keys) {
+    for_each("channels", [&](const std::string& name, const config::YamlNode& at, const config::YamlNode& keys) {
       draft_.channel_at.push_back(file_.origin(at));
       graph_.channels.push_back(read_channel(name, at, keys));
     });
@@ -82,7 +82,7 @@ class GraphReader {
   // Visits the entries of a section, "name: {keys}"; names must be unique.
   template <class Visit>
   void for_each(const std::string& section, Visit visit) {
-    const YAML::Node map = file_.root()[section];
+    const config::YamlNode map = file_.root()[section];
     if (!map) config::fail(draft_.file, fmt::format("key '{}' is missing", section));
     file_.require_map(map, fmt::format("key '{}'", section));
     std::map<std::string, int> lines;
@@ -109,8 +109,8 @@ class GraphReader {
 
   // Passes the value of `key` to `use` and adds the location to its errors; false if the key is absent.
   template <class Use>
-  bool with(const YAML::Node& keys, const std::string& owner, const char* key, Use use) {
-    const YAML::Node value = keys[key];
+  bool with(const config::YamlNode& keys, const std::string& owner, const char* key, Use use) {
+    const config::YamlNode value = keys[key];
     if (!value) return false;
     const std::string what = fmt::format("{}: key '{}'", owner, key);
     const std::string text = file_.scalar(value, what);
@@ -130,7 +130,7 @@ class GraphReader {
     });
   }
 
-  NodeSpec read_node(const std::string& name, const YAML::Node& keys) {
+  NodeSpec read_node(const std::string& name, const config::YamlNode& keys) {
     const std::string owner = fmt::format("node '{}'", name);
     NodeSpec node;
     node.name = name;
@@ -169,7 +169,7 @@ class GraphReader {
     return node;
   }
 
-  ChannelSpec read_channel(const std::string& name, const YAML::Node& at, const YAML::Node& keys) {
+  ChannelSpec read_channel(const std::string& name, const config::YamlNode& at, const config::YamlNode& keys) {
     const std::string owner = fmt::format("channel '{}'", name);
     ChannelSpec channel;
     channel.name = name;

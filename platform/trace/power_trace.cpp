@@ -130,14 +130,18 @@ void PowerTrace::place(const PowerInterval& i) {
   const std::uint64_t to = std::min(i.to, cut_.to);
   std::uint64_t from = std::max(i.from, cut_.from);
   if (from >= to) return;
-  const auto window_of = [this](std::uint64_t time) { return time / window_fs_ - cut_.from / window_fs_; };
-  while (window_of(to - 1) >= most_windows_) double_windows();
+  const auto first_window = [this] { return cut_.from == 0 ? 0 : cut_.from / window_fs_; };  // divisions are slow
+  std::uint64_t origin = first_window(), last = (to - 1) / window_fs_;
+  while (last - origin >= most_windows_) {
+    double_windows();
+    origin = first_window();
+    last = (to - 1) / window_fs_;
+  }
   std::vector<double>& windows = windows_[i.series];
-  if (windows.size() <= window_of(to - 1)) windows.resize(window_of(to - 1) + 1);
-  while (from < to) {
-    const std::size_t window = window_of(from);
-    const std::uint64_t until = std::min(to, (from / window_fs_ + 1) * window_fs_);
-    windows[window] += pj_per_fs * static_cast<double>(until - from);
+  if (windows.size() <= last - origin) windows.resize(last - origin + 1);
+  for (std::uint64_t window = from / window_fs_; window <= last; ++window) {
+    const std::uint64_t until = std::min(to, (window + 1) * window_fs_);
+    windows[window - origin] += pj_per_fs * static_cast<double>(until - from);
     from = until;
   }
 }

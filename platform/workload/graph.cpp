@@ -50,7 +50,7 @@ class OperationGraphReader {
 
   OperationGraph read(const std::string& default_name) {
     document_.require_keys(document_.root(), "the file", {kRoot});
-    const YAML::Node root = document_.root()[kRoot];
+    const config::YamlNode root = document_.root()[kRoot];
     document_.require_keys(root, "key 'GRAPH'", {"version", "name", "tensors", "operations", "views", "unsupported"});
     const std::string version = text_of(root, "key 'GRAPH'", "version");
     if (version != "1") {
@@ -59,28 +59,28 @@ class OperationGraphReader {
     OperationGraph graph;
     graph.name = root["name"] ? text::printable(document_.scalar(root["name"], "key 'name'")) : default_name;
     read_tensors(need(root, "key 'GRAPH'", "tensors"));
-    const YAML::Node operations = need(root, "key 'GRAPH'", "operations");
+    const config::YamlNode operations = need(root, "key 'GRAPH'", "operations");
     document_.require_list(operations, "key 'GRAPH.operations'");
     if (operations.size() == 0)
       fail(document_.origin(operations), "the graph has no operation to run; allowed is one or more");
     read_views(root["views"]);
     make_views();
     read_outputs(operations);
-    for (const YAML::Node& node : operations) graph.operations.push_back(operation(node));
+    for (const config::YamlNode& node : operations) graph.operations.push_back(operation(node));
     read_unsupported(root["unsupported"], graph);
     return graph;
   }
 
  private:
-  YAML::Node need(const YAML::Node& node, const std::string& what, const char* key) const {
+  config::YamlNode need(const config::YamlNode& node, const std::string& what, const char* key) const {
     if (!node[key]) fail(document_.origin(node), fmt::format("{}: key '{}' is missing", what, key));
     return node[key];
   }
-  std::string text_of(const YAML::Node& node, const std::string& what, const char* key) const {
+  std::string text_of(const config::YamlNode& node, const std::string& what, const char* key) const {
     return document_.scalar(need(node, what, key), fmt::format("key '{}'", key));
   }
 
-  std::vector<std::uint64_t> shape_of(const YAML::Node& shape) const {
+  std::vector<std::uint64_t> shape_of(const config::YamlNode& shape) const {
     document_.require_list(shape, "key 'shape'");
     if (shape.size() > kMostRank) {
       fail(document_.origin(shape),
@@ -88,7 +88,7 @@ class OperationGraphReader {
     }
     std::vector<std::uint64_t> extents;
     double elements = 1;
-    for (const YAML::Node& extent : shape) {
+    for (const config::YamlNode& extent : shape) {
       const double value = number(extent, "an extent");
       if (value < 1 || value != std::uint64_t(value)) {
         fail(document_.origin(extent), fmt::format("found an extent of {}; allowed are whole numbers from 1 on",
@@ -104,7 +104,7 @@ class OperationGraphReader {
     return extents;
   }
 
-  double number(const YAML::Node& node, const std::string& what) const {
+  double number(const config::YamlNode& node, const std::string& what) const {
     try {
       return parse_plain_real(document_.scalar(node, what));
     } catch (const ConfigError& problem) {
@@ -112,7 +112,7 @@ class OperationGraphReader {
     }
   }
 
-  void check_type(const YAML::Node& node) const {
+  void check_type(const config::YamlNode& node) const {
     const std::string type = document_.scalar(node, "key 'type'");
     std::vector<std::string> allowed;
     for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
@@ -122,13 +122,13 @@ class OperationGraphReader {
     fail(document_.origin(node), fmt::format("type {} is unknown{}", in_quotes(type), hint(type, allowed)));
   }
 
-  void read_tensors(const YAML::Node& tensors) {
+  void read_tensors(const config::YamlNode& tensors) {
     document_.require_map(tensors, "key 'GRAPH.tensors'");
     for (const auto& entry : tensors) {
       const std::string name = document_.scalar(entry.first, "a tensor's name");
       document_.require_keys(entry.second, fmt::format("tensor {}", in_quotes(name)), {"shape", "type"});
       if (entry.second["type"]) check_type(entry.second["type"]);
-      const YAML::Node shape = need(entry.second, fmt::format("tensor {}", in_quotes(name)), "shape");
+      const config::YamlNode shape = need(entry.second, fmt::format("tensor {}", in_quotes(name)), "shape");
       if (!tensors_.emplace(name, ShapedTensor{name, shape_of(shape)}).second) {
         fail(document_.origin(entry.first), fmt::format("tensor {} is given twice", in_quotes(name)));
       }
@@ -142,10 +142,10 @@ class OperationGraphReader {
     fail(origin, fmt::format("tensor {} is unknown{}", in_quotes(tensor), hint(tensor, known)));
   }
 
-  std::vector<std::pair<std::string, Origin>> names(const YAML::Node& list, const char* key) const {
+  std::vector<std::pair<std::string, Origin>> names(const config::YamlNode& list, const char* key) const {
     std::vector<std::pair<std::string, Origin>> all;
     document_.require_list(list, fmt::format("key '{}'", key));
-    for (const YAML::Node& node : list) {
+    for (const config::YamlNode& node : list) {
       const std::string name = document_.scalar(node, "a tensor's name");
       check_known(name, document_.origin(node));
       all.emplace_back(name, document_.origin(node));
@@ -154,10 +154,10 @@ class OperationGraphReader {
   }
 
   // Entries with the same output are the parts of a concatenation.
-  void read_views(const YAML::Node& views) {
+  void read_views(const config::YamlNode& views) {
     if (!views) return;
     document_.require_list(views, "key 'GRAPH.views'");
-    for (const YAML::Node& node : views) {
+    for (const config::YamlNode& node : views) {
       document_.require_keys(node, "an entry of 'GRAPH.views'", {"input", "outputs"});
       const std::string input = text_of(node, "a view", "input");
       check_known(input, document_.origin(node["input"]));
@@ -190,8 +190,8 @@ class OperationGraphReader {
   }
 
   // The operation that writes each tensor, before any is read.
-  void read_outputs(const YAML::Node& operations) {
-    for (const YAML::Node& node : operations) {
+  void read_outputs(const config::YamlNode& operations) {
+    for (const config::YamlNode& node : operations) {
       document_.require_keys(node, "an entry of 'GRAPH.operations'", {"name", "net", "inputs", "outputs", "count"});
       for (const auto& [name, origin] : names(need(node, "an operation", "outputs"), "outputs")) {
         if (sources_.count(name) != 0 || !of_operations_.insert(name).second) {
@@ -217,14 +217,14 @@ class OperationGraphReader {
     return ready;
   }
 
-  LayerOperation operation(const YAML::Node& node) {
+  LayerOperation operation(const config::YamlNode& node) {
     const std::string name = text_of(node, "an operation", "name"), what = "operation " + in_quotes(name);
     if (!operation_names_.insert(name).second) {
       fail(document_.origin(node), fmt::format("{} is given twice", what));
     }
     LayerOperation result;
     result.name = text::printable(name);
-    const YAML::Node net = need(node, what, "net");
+    const config::YamlNode net = need(node, what, "net");
     try {
       result.workload = load_operation(document_.scalar(net, "key 'net'"));
       refuse_scope(result.workload);
@@ -273,10 +273,10 @@ class OperationGraphReader {
                              expected));
   }
 
-  void read_unsupported(const YAML::Node& list, OperationGraph& graph) const {
+  void read_unsupported(const config::YamlNode& list, OperationGraph& graph) const {
     if (!list) return;
     document_.require_list(list, "key 'GRAPH.unsupported'");
-    for (const YAML::Node& node : list) {
+    for (const config::YamlNode& node : list) {
       document_.require_keys(node, "an entry of 'GRAPH.unsupported'", {"name", "op", "elements", "share_of_macs"});
       UnsupportedOperation one{text_of(node, "an entry", "name"), text_of(node, "an entry", "op"), 0};
       if (node["share_of_macs"]) one.share_of_macs = number(node["share_of_macs"], "key 'share_of_macs'");
@@ -298,7 +298,7 @@ class OperationGraphReader {
 
 }  // namespace
 
-bool is_graph(const Document& document) { return document.root().IsMap() && document.root()[kRoot]; }
+bool is_graph(const Document& document) { return document.root().is_map() && document.root()[kRoot]; }
 
 OperationGraph read_graph(const Document& document, const std::string& default_name) {
   return OperationGraphReader(document).read(default_name);

@@ -86,14 +86,14 @@ double BankShare::remaining(std::size_t slot, std::uint64_t now) {
          static_cast<double>(std::max<std::uint64_t>(flow.stream->beats, 1));
 }
 
-double BankShare::port_rate(std::uint32_t port) const {
-  double rate = 0;
+void BankShare::port_rates(std::vector<double>& rates) const {
+  rates.assign(ports_.size(), 0);
   for (const SharedFlow& flow : flows_) {
-    if (!flow.active || flow.port != port || flow.left == 0) continue;
+    if (!flow.active || flow.left == 0) continue;
     const double cycles = static_cast<double>(std::max(flow.pace_end - flow.start, flow.stream->beats));
-    rate += static_cast<double>(flow.bytes) / cycles;
+    rates[flow.port] += static_cast<double>(flow.bytes) / cycles;
   }
-  return std::min(rate, static_cast<double>(port_bytes_));
+  for (double& rate : rates) rate = std::min(rate, static_cast<double>(port_bytes_));
 }
 
 std::uint64_t BankShare::bank_cycles(std::size_t slot) const {

@@ -69,7 +69,7 @@ class BankShare : public Arbiter {
   void close(std::uint64_t now, std::size_t slot) override;
   std::uint64_t finish(std::size_t slot, std::uint64_t now) override;
   double remaining(std::size_t slot, std::uint64_t now) override;
-  double port_rate(std::uint32_t port) const override;
+  void port_rates(std::vector<double>& rates) const override;
   std::uint64_t bank_cycles(std::size_t slot) const override;
   void reset() override;
 

@@ -31,7 +31,8 @@ class Arbiter {
   // Expected end of the flow; before that cycle it may still move to a later one.
   virtual std::uint64_t finish(std::size_t slot, std::uint64_t now) = 0;
   virtual double remaining(std::size_t slot, std::uint64_t now) = 0;  // bytes still to transfer
-  virtual double port_rate(std::uint32_t port) const = 0;             // currently granted bytes per cycle
+  // Currently granted bytes per cycle, by port.
+  virtual void port_rates(std::vector<double>& rates) const = 0;
   virtual std::uint64_t bank_cycles(std::size_t /*slot*/) const { return 0; }
   // Slots whose end changed in the last open() or close(), without the opened one.
   const std::vector<std::size_t>& moved() const { return moved_; }

@@ -29,10 +29,11 @@ class FairShare : public Arbiter {
     const Flow& f = flows_[slot];
     return f.remaining - f.rate * static_cast<double>(now - f.since);
   }
-  double port_rate(std::uint32_t port) const override {
-    double sum = 0;
-    for (const Flow& f : flows_) sum += f.active && f.port == port ? f.rate : 0.0;
-    return sum;
+  void port_rates(std::vector<double>& rates) const override {
+    rates.assign(ports_.size(), 0);
+    for (const Flow& f : flows_) {
+      if (f.active) rates[f.port] += f.rate;
+    }
   }
   std::size_t groups() const override { return groups_.size(); }
   std::size_t group_of(std::uint32_t port) const override { return groups_.size() > 1 ? port : 0; }

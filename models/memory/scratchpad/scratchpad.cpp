@@ -59,6 +59,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const ModuleContext& module
     const std::string label = "port" + std::to_string(i) + ".bytes_per_cycle";
     rates_.push_back(std::make_unique<Signal>(*this, label, Signal::Real{"B/cycle"}));
     shown_rates_.push_back(0);
+    exact_rates_.push_back(0);
   }
 }
 
@@ -97,11 +98,15 @@ void Scratchpad::shares_changed(std::uint64_t cycle) {
   const std::uint64_t time_fs = cycle * ctx_.clock.period_fs();
   active_.set_at(time_fs, crossings_.begun());
   const bool is_latest = cycle >= rates_shown_at_;
+  crossings_.arbiter().port_rates(rates_now_);
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
-    const double rate = std::round(crossings_.arbiter().port_rate(i) * 1024) / 1024;
-    if (is_latest && rate == shown_rates_[i]) continue;
-    rates_[i]->set_real_at(time_fs, rate);
-    if (is_latest) shown_rates_[i] = rate;
+    const double exact = rates_now_[i];
+    if (is_latest && exact == exact_rates_[i]) continue;
+    const double rate = std::round(exact * 1024) / 1024;
+    if (!is_latest || rate != shown_rates_[i]) rates_[i]->set_real_at(time_fs, rate);
+    if (!is_latest) continue;
+    exact_rates_[i] = exact;
+    shown_rates_[i] = rate;
   }
   rates_shown_at_ = std::max(rates_shown_at_, cycle);
 }

@@ -74,8 +74,10 @@ class Scratchpad : public Memory, protected Crossings::CrossingOwner, private Ta
   std::vector<std::unique_ptr<Signal>> regions_;  // by tag of firmware (Context::l1_tags)
   Signal active_{*this, "active_streams", 8};
   std::vector<std::unique_ptr<Signal>> rates_;  // bytes per cycle, one per port
-  std::vector<double> shown_rates_;             // last values of rates_
-  std::uint64_t rates_shown_at_ = 0;            // cycle of the last of them
+  std::vector<double> shown_rates_;             // last values of rates_,
+  std::vector<double> exact_rates_;             // and before they were rounded
+  std::vector<double> rates_now_;
+  std::uint64_t rates_shown_at_ = 0;  // cycle of the last of them
   struct TaggedAllocation {
     std::uint64_t tag;
     std::uint64_t bytes;

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
-#include <iterator>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -44,37 +45,100 @@ unsigned bits_for(std::size_t codes) {
   return bits;
 }
 
-// Text of one change. Its buffer holds the longest value: 64 digits, or a real number.
-class ChangeText {
+constexpr std::size_t kLongestLine = 128;  // 64 digits or a real number, and an identifier
+
+// Eight binary digits of each byte.
+constexpr auto kByteDigits = [] {
+  std::array<std::array<char, 8>, 256> digits{};
+  for (unsigned byte = 0; byte < digits.size(); ++byte) {
+    for (unsigned bit = 0; bit < 8; ++bit) digits[byte][7 - bit] = static_cast<char>('0' + (byte >> bit & 1));
+  }
+  return digits;
+}();
+
+}  // namespace
+
+// Lines of the file, in a buffer that holds at least one more line when a line begins.
+class VcdWriter::VcdText {
  public:
-  // Binary number without leading zeros, as in VCD.
-  void add_binary(std::uint64_t value) {
-    *end_++ = 'b';
-    int bit = value == 0 ? 0 : 63 - __builtin_clzll(value);
-    for (; bit >= 0; --bit) *end_++ = static_cast<char>('0' + (value >> bit & 1));
-    *end_++ = ' ';
-  }
-  void add_real(double value) {
-    *end_++ = 'r';
-    end_ = std::to_chars(end_, std::end(text_), value).ptr;
-    *end_++ = ' ';
-  }
+  explicit VcdText(std::string head) : text_(std::move(head)), size_(text_.size()) {}
+
   void add_time(std::uint64_t time) {
-    *end_++ = '#';
-    end_ = std::to_chars(end_, std::end(text_), time).ptr;
+    char* at = line();
+    *at++ = '#';
+    at = std::to_chars(at, at + kLongestLine / 2, time).ptr;
+    *at++ = '\n';
+    end_line(at);
   }
-  void add(std::string_view text) { end_ = std::copy(text.begin(), text.end(), end_); }
-  void end_line(std::string& out) {
-    *end_++ = '\n';
-    out.append(text_, end_);
+  void add_value(const SignalForm& form, std::uint64_t value) {
+    char* at = line();
+    if (form.is_real) {
+      *at++ = 'r';
+      at = add_real(at, value);
+    } else if (form.is_bit) {
+      *at++ = value == Signal::kNone ? 'z' : value != 0 ? '1' : '0';
+    } else {
+      *at++ = 'b';
+      at = value == Signal::kNone ? std::fill_n(at, 1, 'z') : add_binary(at, value);
+    }
+    std::memcpy(at, form.tail.data(), form.tail.size());
+    end_line(at + form.tail_size);
+  }
+  void add(std::string_view text) {
+    if (size_ + text.size() > text_.size()) text_.resize(2 * (size_ + text.size()));
+    std::copy(text.begin(), text.end(), text_.begin() + static_cast<std::ptrdiff_t>(size_));
+    size_ += text.size();
+  }
+  std::string take() {
+    text_.resize(size_);
+    return std::move(text_);
   }
 
  private:
-  char text_[96];
-  char* end_ = text_;
-};
+  char* line() {
+    if (text_.size() < size_ + kLongestLine) text_.resize(2 * text_.size() + kLongestLine);
+    return text_.data() + size_;
+  }
+  void end_line(const char* end) { size_ = static_cast<std::size_t>(end - text_.data()); }
 
-}  // namespace
+  // Without leading zeros.
+  static char* add_binary(char* at, std::uint64_t value) {
+    int bits = std::max(static_cast<int>(std::bit_width(value)), 1);
+    const int first = (bits - 1) % 8 + 1;  // digits of the first byte
+    static_assert(std::endian::native == std::endian::little);
+    std::uint64_t digits = 0;
+    std::memcpy(&digits, kByteDigits[value >> (bits - first)].data(), 8);
+    digits >>= 8 * (8 - first);  // the first character is in the lowest byte
+    std::memcpy(at, &digits, 8);
+    at += first;
+    for (bits -= first; bits > 0; bits -= 8, at += 8) {
+      std::memcpy(at, kByteDigits[value >> (bits - 8) & 0xFF].data(), 8);
+    }
+    return at;
+  }
+
+  // Most values occur often, and the shortest digits of a number are costly to find.
+  char* add_real(char* at, std::uint64_t value) {
+    RealText& known = reals_[value * 0x9E3779B97F4A7C15U >> 56];
+    if (known.size == 0 || known.value != value) {
+      char* const end =
+          std::to_chars(known.digits.data(), known.digits.data() + known.digits.size(), Signal::real_of(value)).ptr;
+      known.size = static_cast<std::size_t>(end - known.digits.data());
+      known.value = value;
+    }
+    std::memcpy(at, known.digits.data(), known.digits.size());
+    return at + known.size;
+  }
+
+  struct RealText {
+    std::uint64_t value = 0;
+    std::size_t size = 0;  // 0: none
+    std::array<char, 32> digits{};
+  };
+  std::string text_;
+  std::size_t size_;  // of the text that is written
+  std::array<RealText, 256> reals_;
+};
 
 EnumCodes::EnumCodes(sc_core::sc_object& root) {
   for_each_module(root, [this](Module& module) {
@@ -98,6 +162,12 @@ std::uint64_t EnumCodes::code(const std::string& name) const {
 
 unsigned EnumCodes::note_bits() const { return bits_for(names_.size()); }
 
+VcdWriter::SignalForm::SignalForm(const std::string& id, bool real, bool bit) : is_real(real), is_bit(bit) {
+  const std::string text = (bit ? "" : " ") + id + "\n";
+  tail_size = static_cast<std::uint8_t>(std::min(text.size(), tail.size()));
+  std::copy_n(text.begin(), tail_size, tail.begin());
+}
+
 VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals_(recorder.signals()), codes_(codes) {
   for (std::size_t id = 0; id < signals_.size(); ++id) {
     ids_.push_back(id_of(id));
@@ -106,9 +176,10 @@ VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals
     for (std::uint64_t v = 0; signal.names() != nullptr && signal.names()[v] != nullptr; ++v) {
       enum_codes_.back().push_back(codes.code(signal, v));
     }
-    forms_.push_back({signal.kind() == Signal::SignalKind::kReal, bits(static_cast<std::uint32_t>(id)) == 1});
+    forms_.emplace_back(ids_.back(), signal.kind() == Signal::SignalKind::kReal,
+                        signal.kind() != Signal::SignalKind::kReal && bits(static_cast<std::uint32_t>(id)) == 1);
   }
-  used_.assign(signals_.size(), false);
+  used_.assign(signals_.size(), 0);
 }
 
 unsigned VcdWriter::bits(std::uint32_t id) const {
@@ -134,42 +205,19 @@ std::string VcdWriter::reference(std::uint32_t id) const {
 }
 
 void VcdWriter::begin(std::uint64_t time, const std::vector<std::uint64_t>& values) {
-  begin_ = time_ = time;
+  begin_ = end_ = time;
   first_ = values;
-  body_.clear();
+  changes_.clear();
 }
 
 void VcdWriter::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
-  used_[id] = true;
-  write_time(time);
-  write_value(body_, id, value);
+  used_[id] = 1;
+  end_ = time;
+  changes_.push_back({time, value, id});
 }
 
-void VcdWriter::write_time(std::uint64_t time) {
-  if (time == time_) return;
-  time_ = time;
-  ChangeText line;
-  line.add_time(time);
-  line.end_line(body_);
-}
-
-void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t value) const {
-  const SignalForm& form = forms_[id];
-  ChangeText line;
-  if (form.is_real) {
-    line.add_real(Signal::real_of(value));
-  } else {
-    if (!enum_codes_[id].empty()) value = enum_codes_[id][value];
-    if (value == Signal::kNone) {
-      line.add(form.is_bit ? "z" : "bz ");
-    } else if (form.is_bit) {
-      line.add(value != 0 ? "1" : "0");
-    } else {
-      line.add_binary(value);
-    }
-  }
-  line.add(ids_[id]);
-  line.end_line(out);
+void VcdWriter::write_value(VcdText& out, std::uint32_t id, std::uint64_t value) const {
+  out.add_value(forms_[id], enum_codes_[id].empty() ? value : enum_codes_[id][value]);
 }
 
 std::string VcdWriter::text() const {
@@ -200,6 +248,7 @@ std::string VcdWriter::text() const {
   };
   for (const VcdScope& scope : root.children) declare(declare, scope);
   out += fmt::format("$enddefinitions $end\n#{}\n$dumpvars\n", begin_);
+  VcdText text(std::move(out));
   std::vector<std::uint64_t> first = first_;
   for (const Filled& filled : filled_) {
     for (const Note& note : filled.notes) {
@@ -207,22 +256,24 @@ std::string VcdWriter::text() const {
     }
   }
   for (std::uint32_t id = 0; id < signals_.size(); ++id) {
-    if (shows(id)) write_value(out, id, first[id]);
+    if (shows(id)) write_value(text, id, first[id]);
   }
   for (const Annotation& a : annotations_) {
     std::uint64_t value = Signal::kNone;
     for (const Note& note : a.notes) {
       if (note.time <= begin_) value = note.value;
     }
-    write_note(out, a, value);
+    text.add_value(a.form, value);
   }
-  out += "$end\n";
-  return out + (annotations_.empty() && filled_.empty() ? body_ : body_with_notes());
+  text.add("$end\n");
+  write_body(text);
+  return text.take();
 }
 
 void VcdWriter::annotate(const std::string& scope, const std::string& name, std::vector<Note> notes, unsigned bits) {
-  annotations_.push_back({scope, name, id_of(signals_.size() + annotations_.size()), std::move(notes),
-                          bits == kNames ? codes_.note_bits() : bits});
+  const std::string id = id_of(signals_.size() + annotations_.size());
+  annotations_.push_back(
+      {scope, name, id, SignalForm(id, false, false), std::move(notes), bits == kNames ? codes_.note_bits() : bits});
 }
 
 std::string VcdWriter::noted(const std::string& scope, const std::string& name) const {
@@ -232,20 +283,8 @@ std::string VcdWriter::noted(const std::string& scope, const std::string& name) 
   return {};
 }
 
-void VcdWriter::write_note(std::string& out, const Annotation& annotation, std::uint64_t value) const {
-  ChangeText line;
-  if (value == Signal::kNone) {
-    line.add("bz ");
-  } else {
-    line.add_binary(value);
-  }
-  line.add(annotation.id);
-  line.end_line(out);
-}
-
-// The blocks of the body, each with a time and its changes, merged with the notes. At one time the body's changes come
-// first, then those of annotations, then those of late signals.
-std::string VcdWriter::body_with_notes() const {
+// The changes with the notes. At one time the changes come first, then annotations, then late signals.
+void VcdWriter::write_body(VcdText& out) const {
   struct LateChange {
     std::uint64_t time, value;
     const Annotation* annotation;  // nullptr: the signal
@@ -254,48 +293,41 @@ std::string VcdWriter::body_with_notes() const {
   std::vector<LateChange> late;
   for (const Annotation& a : annotations_) {
     for (const Note& note : a.notes) {
-      if (note.time > begin_ && note.time <= time_) late.push_back({note.time, note.value, &a, 0});
+      if (note.time > begin_ && note.time <= end_) late.push_back({note.time, note.value, &a, 0});
     }
   }
   for (const Filled& filled : filled_) {
     for (const Note& note : filled.notes) {
-      if (note.time > begin_ && note.time <= time_) late.push_back({note.time, note.value, nullptr, filled.signal});
+      if (note.time > begin_ && note.time <= end_) late.push_back({note.time, note.value, nullptr, filled.signal});
     }
   }
   std::stable_sort(late.begin(), late.end(), [](const LateChange& a, const LateChange& b) { return a.time < b.time; });
 
-  std::string out;
-  out.reserve(body_.size() + late.size() * 32);
   auto next = late.cbegin();
-  const auto write_one = [&] {
+  std::uint64_t time = begin_;
+  const auto go_to = [&](std::uint64_t to) {  // with the notes before it
+    for (; next != late.cend() && next->time < to; ++next) {
+      if (next->time != time) out.add_time(time = next->time);
+      if (next->annotation != nullptr) {
+        out.add_value(next->annotation->form, next->value);
+      } else {
+        write_value(out, next->signal, next->value);
+      }
+    }
+    if (to != time) out.add_time(time = to);
+  };
+  for (const VcdChange& change : changes_) {
+    if (change.time != time) go_to(change.time);
+    write_value(out, change.id, change.value);
+  }
+  if (end_ != time) go_to(end_);
+  for (; next != late.cend(); ++next) {
     if (next->annotation != nullptr) {
-      write_note(out, *next->annotation, next->value);
+      out.add_value(next->annotation->form, next->value);
     } else {
       write_value(out, next->signal, next->value);
     }
-    ++next;
-  };
-  const auto write_before = [&](std::uint64_t end) {  // blocks of times that the body lacks
-    while (next != late.cend() && next->time < end) {
-      const std::uint64_t time = next->time;
-      ChangeText line;
-      line.add_time(time);
-      line.end_line(out);
-      while (next != late.cend() && next->time == time) write_one();
-    }
-  };
-  for (std::size_t at = 0; at < body_.size();) {
-    const std::size_t mark = body_.find("\n#", at);
-    const std::size_t end = mark == std::string::npos ? body_.size() : mark + 1;
-    std::uint64_t time = begin_;  // changes before the first time
-    if (body_[at] == '#') std::from_chars(body_.data() + at + 1, body_.data() + end, time);
-    write_before(time);
-    out.append(body_, at, end - at);
-    while (next != late.cend() && next->time == time) write_one();
-    at = end;
   }
-  write_before(UINT64_MAX);
-  return out;
 }
 
 }  // namespace attnvp

@@ -3,6 +3,7 @@
 // bytes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -35,7 +36,7 @@ class VcdWriter : public TraceListener {
 
   void begin(std::uint64_t time, const std::vector<std::uint64_t>& values) override;
   void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
-  void end(std::uint64_t time) override { write_time(time); }
+  void end(std::uint64_t time) override { end_ = time; }
 
   std::string text() const;  // the whole file, after the recorder has finished
   // Adds a signal to a scope after the recorder has finished, by its values in order of time (Signal::kNone: no value).
@@ -49,22 +50,31 @@ class VcdWriter : public TraceListener {
   void fill_in(std::uint32_t id, std::vector<Note> notes) { filled_.push_back({id, std::move(notes)}); }
   std::string noted(const std::string& scope, const std::string& name) const;  // as named by GTKWave; empty: none
   std::uint64_t first_time() const { return begin_; }
-  std::uint64_t last_time() const { return time_; }
+  std::uint64_t last_time() const { return end_; }
   // True if the file has the signal: sparse signals that never changed are omitted.
-  bool shows(std::uint32_t id) const { return !signals_[id].signal->is_sparse() || used_[id]; }
+  bool shows(std::uint32_t id) const { return !signals_[id].signal->is_sparse() || used_[id] != 0; }
   Signal::SignalKind kind(std::uint32_t id) const { return signals_[id].signal->kind(); }
   // GTKWave's name: "attnvp.cluster0.core0.mac.head[15:0]".
   std::string reference(std::uint32_t id) const;
 
  private:
-  void write_time(std::uint64_t time);
-  void write_value(std::string& out, std::uint32_t id, std::uint64_t value) const;
+  class VcdText;
+  // How values of a signal are written: `tail` follows the value.
+  struct SignalForm {
+    SignalForm(const std::string& id, bool real, bool bit);
+    bool is_real, is_bit;
+    std::uint8_t tail_size;
+    std::array<char, 13> tail{};
+  };
+  void write_value(VcdText& out, std::uint32_t id, std::uint64_t value) const;
+  void write_body(VcdText& out) const;
   unsigned bits(std::uint32_t id) const;
   std::string range(std::uint32_t id) const;          // "[15:0]"; empty: a single bit or a real
   std::string declared_name(std::uint32_t id) const;  // as declared in $var
 
   struct Annotation {
     std::string scope, name, id;
+    SignalForm form;
     std::vector<Note> notes;
     unsigned bits;
   };
@@ -72,23 +82,22 @@ class VcdWriter : public TraceListener {
     std::uint32_t signal;
     std::vector<Note> notes;
   };
-  void write_note(std::string& out, const Annotation& annotation, std::uint64_t value) const;
-  std::string body_with_notes() const;
+  struct VcdChange {
+    std::uint64_t time, value;
+    std::uint32_t id;
+  };
 
   const std::vector<TracedSignal>& signals_;
   const EnumCodes& codes_;
   std::vector<Annotation> annotations_;
   std::vector<Filled> filled_;
-  struct SignalForm {
-    bool is_real, is_bit;
-  };
   std::vector<SignalForm> forms_;                       // by signal
   std::vector<std::vector<std::uint64_t>> enum_codes_;  // by signal and value
   std::vector<std::string> ids_;
-  std::vector<bool> used_;
+  std::vector<std::uint8_t> used_;  // by signal: it changed
   std::vector<std::uint64_t> first_;
-  std::uint64_t begin_ = 0, time_ = 0;
-  std::string body_;
+  std::uint64_t begin_ = 0, end_ = 0;
+  std::vector<VcdChange> changes_;
 };
 
 }  // namespace attnvp

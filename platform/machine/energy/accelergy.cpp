@@ -21,7 +21,7 @@ const std::string kOurs = "attnvp.";
 constexpr const char* kLeak = "leak";            // Accelergy's action for a cycle
 constexpr double kAccelergyCycleSeconds = 1e-9;  // its default duration
 
-double positive(const Document& document, const YAML::Node& node, const std::string& what) {
+double positive(const Document& document, const config::YamlNode& node, const std::string& what) {
   const std::string text = document.scalar(node, what);
   try {
     const double value = config::parse_plain_real(text);
@@ -33,7 +33,7 @@ double positive(const Document& document, const YAML::Node& node, const std::str
 }
 
 // Path relative to the model's file.
-std::string beside(const Document& document, const YAML::Node& node, const char* key) {
+std::string beside(const Document& document, const config::YamlNode& node, const char* key) {
   const std::filesystem::path path = document.scalar(node, fmt::format("key 'MODEL.{}'", key));
   return (std::filesystem::path(document.source()).parent_path() / path).string();
 }
@@ -48,7 +48,7 @@ struct Stand {
   std::map<std::string, std::string> actions;  // AttnVP action -> table action
 };
 
-Stand read_stand(const Document& document, const YAML::Node& node) {
+Stand read_stand(const Document& document, const config::YamlNode& node) {
   const std::string of_list = "an entry of 'MODEL.components'";
   document.require_keys(node, of_list, {"name", "is", "words", "count", "actions"});
   Stand stand;
@@ -63,7 +63,7 @@ Stand read_stand(const Document& document, const YAML::Node& node) {
   }
   if (node["words"]) stand.words = positive(document, node["words"], "key 'words'");
   if (node["count"]) stand.count = positive(document, node["count"], "key 'count'");
-  if (const YAML::Node actions = node["actions"]) {
+  if (const config::YamlNode actions = node["actions"]) {
     document.require_map(actions, "key 'actions'");
     for (const auto& entry : actions) {
       const std::string ours = document.scalar(entry.first, "key 'actions'");
@@ -80,17 +80,17 @@ std::string known_names(const std::set<std::string>& names) { return fmt::format
 std::map<std::string, double> load_areas(const std::string& path) {
   const Document document = Document::load(path);
   document.require_keys(document.root(), "the file", {"ART"});
-  const YAML::Node art = document.root()["ART"];
+  const config::YamlNode art = document.root()["ART"];
   if (!art) config::fail({document.source()}, "key 'ART' is missing");
   document.require_keys(art, "key 'ART'", {"version", "tables"});
-  const YAML::Node version = art["version"], tables = art["tables"];
+  const config::YamlNode version = art["version"], tables = art["tables"];
   if (!version || !tables) {
     config::fail(document.origin(art), fmt::format("key 'ART.{}' is missing", version ? "tables" : "version"));
   }
   config::check_accelergy_version(document.scalar(version, "key 'ART.version'"), document.origin(version), "ART");
   document.require_list(tables, "key 'ART.tables'");
   std::map<std::string, double> areas;
-  for (const YAML::Node& node : tables) {
+  for (const config::YamlNode& node : tables) {
     document.require_keys(node, "an entry of 'ART.tables'", {"name", "area"});
     if (!node["name"] || !node["area"]) {
       config::fail(document.origin(node),
@@ -109,8 +109,8 @@ std::map<std::string, double> load_areas(const std::string& path) {
   return areas;
 }
 
-void replace_by_tables(const Document& document, const YAML::Node& model, Replaced& known) {
-  const YAML::Node ert = model["ert"], art = model["art"], components = model["components"];
+void replace_by_tables(const Document& document, const config::YamlNode& model, Replaced& known) {
+  const config::YamlNode ert = model["ert"], art = model["art"], components = model["components"];
   EnergyTable::Components energies;
   std::map<std::string, double> areas;
   if (ert) energies = config::load_energy(beside(document, ert, "ert")).components();
@@ -122,7 +122,8 @@ void replace_by_tables(const Document& document, const YAML::Node& model, Replac
   std::vector<std::pair<Stand, config::Origin>> stands;
   if (components) {
     document.require_list(components, "key 'MODEL.components'");
-    for (const YAML::Node& node : components) stands.emplace_back(read_stand(document, node), document.origin(node));
+    for (const config::YamlNode& node : components)
+      stands.emplace_back(read_stand(document, node), document.origin(node));
     if (names.empty()) config::fail(document.origin(components), "key 'MODEL.components' needs 'ert' or 'art'");
   } else {
     for (const std::string& name : names) {

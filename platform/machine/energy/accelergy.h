@@ -20,6 +20,6 @@ std::map<std::string, double> load_areas(const std::string& path);
 
 // Applies keys `ert`, `art` and `components` of a model file; other entries of `known` are unchanged. Without
 // `components`, applies all table entries with AttnVP names.
-void replace_by_tables(const config::Document& document, const YAML::Node& model, Replaced& known);
+void replace_by_tables(const config::Document& document, const config::YamlNode& model, Replaced& known);
 
 }  // namespace attnvp::energy

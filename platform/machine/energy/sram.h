@@ -8,6 +8,8 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "platform/machine/csv.h"
@@ -31,7 +33,7 @@ struct SramFigures {
 
 class SramTable {
  public:
-  // Throws config::ConfigError with file and line; at() does for the numbers.
+  // Throws config::ConfigError with file and line; at() does for the rows that it reads.
   explicit SramTable(const std::string& path);
   // The default table, read once.
   static const SramTable& cacti();
@@ -47,19 +49,21 @@ class SramTable {
   static constexpr std::size_t kFigures = 5;
   using Logs = std::array<double, kFigures>;
   using Curve = std::map<double, Logs>;  // by the logarithm of the parameter
-  static Logs between(const Curve& curve, double at, bool beyond);
 
-  using Curves = std::map<double, std::map<double, std::map<double, Curve>>>;  // node -> width -> banks -> bytes
-
-  // Rows of one type of cell, whose numbers are read when they are first needed.
-  struct CellRows {
-    std::vector<config::CsvLine> lines;
+  // Rows of one node, cell, number of banks and width, which are read when they are first needed.
+  struct SramRows {
+    std::vector<std::pair<std::string_view, int>> lines;  // with their numbers
     std::once_flag is_read;
-    Curves curves;
+    Curve by_bytes;
   };
-  const Curves& curves_of(CellRows& cell) const;
+  SramRows& rows_of(const config::CsvLine& line);
+  const Curve& by_bytes(SramRows& rows) const;
+  template <class Values, class FiguresOf>
+  static Logs between(Values& values, double at, bool beyond, const FiguresOf& figures_of);
 
-  mutable std::map<std::string, CellRows> cells_;
+  std::string source_, text_;
+  // By cell, node, width and banks, the numbers as logarithms.
+  mutable std::map<std::string, std::map<double, std::map<double, std::map<double, SramRows>>>> cells_;
   double smallest_node_nm_ = std::numeric_limits<double>::infinity();
 };
 

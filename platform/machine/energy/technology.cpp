@@ -53,7 +53,7 @@ const config::Schema<TechnologyConfig>& schema() {
   return schema;
 }
 
-double number(const Document& document, const YAML::Node& node, const std::string& what) {
+double number(const Document& document, const config::YamlNode& node, const std::string& what) {
   const std::string text = document.scalar(node, what);
   try {
     return config::parse_plain_real(text);
@@ -63,14 +63,14 @@ double number(const Document& document, const YAML::Node& node, const std::strin
 }
 
 // Text of a key that an entry of the list must have.
-std::string required(const Document& document, const YAML::Node& node, const std::string& list, const char* key) {
+std::string required(const Document& document, const config::YamlNode& node, const std::string& list, const char* key) {
   if (!node[key]) {
     config::fail(document.origin(node), fmt::format("an entry of '{}': key '{}' is missing", list, key));
   }
   return document.scalar(node[key], fmt::format("key '{}'", key));
 }
 
-std::string read_provenance(const Document& document, const YAML::Node& node, const std::string& list,
+std::string read_provenance(const Document& document, const config::YamlNode& node, const std::string& list,
                             const std::string& name) {
   const std::string provenance = required(document, node, list, "provenance");
   if (std::find(kProvenances.begin(), kProvenances.end(), provenance) != kProvenances.end()) return provenance;
@@ -80,7 +80,7 @@ std::string read_provenance(const Document& document, const YAML::Node& node, co
 }
 
 template <class TechnologyEntry>
-void read_range(const Document& document, const YAML::Node& node, const std::string& name, TechnologyEntry& e) {
+void read_range(const Document& document, const config::YamlNode& node, const std::string& name, TechnologyEntry& e) {
   if (node["low"]) e.low = number(document, node["low"], fmt::format("{}: key 'low'", name));
   if (node["high"]) e.high = number(document, node["high"], fmt::format("{}: key 'high'", name));
   if (e.low <= 1 && e.high >= 1) return;
@@ -88,7 +88,7 @@ void read_range(const Document& document, const YAML::Node& node, const std::str
                fmt::format("{}: found a range of {:g} to {:g}; allowed is one around 1", name, e.low, e.high));
 }
 
-void check_node(const Document& document, const YAML::Node& node, const std::string& name, double nm) {
+void check_node(const Document& document, const config::YamlNode& node, const std::string& name, double nm) {
   if (nm >= kSmallestNode && nm <= kLargestNode) return;
   config::fail(document.origin(node), fmt::format("{}: found a node of {:g} nm; allowed is {:g} to {:g}", name, nm,
                                                   kSmallestNode, kLargestNode));
@@ -117,11 +117,11 @@ Figure Figure::operator+(const Figure& other) const {
 Technology::Technology(const std::string& path) {
   const Document document = Document::load(path);
   document.require_keys(document.root(), "the file", {"MODEL"});
-  const YAML::Node model = document.root()["MODEL"];
+  const config::YamlNode model = document.root()["MODEL"];
   document.require_keys(
       model, "key 'MODEL'",
       {"version", "base", "keys", "figures", "dram", "dram_commands", "actions", "ert", "art", "components"});
-  if (const YAML::Node base = model["base"]) {
+  if (const config::YamlNode base = model["base"]) {
     const std::string name = document.scalar(base, "key 'MODEL.base'");
     const std::string folder = std::filesystem::path(path).parent_path().string();
     const std::string file = config::find_config(config::Folder::kEnergy, name, folder);
@@ -161,10 +161,10 @@ Technology::Technology(const std::string& path) {
       config::fail(document.origin(model), fmt::format("figure {} is missing", config::in_quotes(name)));
     }
   }
-  if (const YAML::Node keys = model["keys"]) {
+  if (const config::YamlNode keys = model["keys"]) {
     document.require_map(keys, "key 'MODEL.keys'");
     for (const auto& entry : keys) {
-      const std::string key = entry.first.as<std::string>();
+      const std::string key = entry.first.scalar();
       const config::Setting setting{key, document.scalar(entry.second, fmt::format("key '{}'", key)),
                                     document.origin(entry.second)};
       TechnologyConfig checked;
@@ -175,13 +175,13 @@ Technology::Technology(const std::string& path) {
 }
 
 void Technology::read_list(const Document& document, const EntryList& list) {
-  const YAML::Node figures = document.root()["MODEL"][list.name];
+  const config::YamlNode figures = document.root()["MODEL"][list.name];
   if (!figures) return;
   document.require_list(figures, fmt::format("key 'MODEL.{}'", list.name));
   std::vector<std::string> allowed = {list.name_key, "low", "high", "provenance", "source"};
   for (const auto& [key, unit] : list.quantities) allowed.push_back(key);
   std::set<std::string> given;
-  for (const YAML::Node& node : figures) {
+  for (const config::YamlNode& node : figures) {
     document.require_keys(node, fmt::format("an entry of 'MODEL.{}'", list.name), allowed);
     const std::string of_list = fmt::format("MODEL.{}", list.name);
     const std::string name = required(document, node, of_list, list.name_key) + list.suffix;
@@ -210,11 +210,11 @@ void Technology::read_list(const Document& document, const EntryList& list) {
 // Energies of single actions: `pj` of an action, or of a cycle for what counts time, at node `nm` (left out: at any),
 // or `mw` of what counts time.
 void Technology::read_actions(const Document& document) {
-  const YAML::Node actions = document.root()["MODEL"]["actions"];
+  const config::YamlNode actions = document.root()["MODEL"]["actions"];
   if (!actions) return;
   const char* const list = "MODEL.actions";
   document.require_list(actions, fmt::format("key '{}'", list));
-  for (const YAML::Node& node : actions) {
+  for (const config::YamlNode& node : actions) {
     const std::string what = fmt::format("an entry of '{}'", list);
     document.require_keys(node, what, {"component", "action", "pj", "mw", "nm", "low", "high", "provenance", "source"});
     const std::string component = required(document, node, list, "component");

@@ -1,4 +1,5 @@
 // Text files as other programs write them: byte order marks, quoted cells, YAML with merge keys.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "platform/machine/csv.h"
@@ -74,6 +75,37 @@ TEST(Documents, RefuseMergeKeysAndNoOthers) {
   for (const char* text : {"a: <<\n", "a: [<<, b]\n", "\"<<\": 1\n", "a: {b: <<, c: <<}\n", "a:\nb: <<\n"}) {
     EXPECT_NO_THROW(Document::parse(text, "x.yaml")) << text;
   }
+}
+
+TEST(Documents, CopyWhatAliasesName) {
+  const Document document = Document::parse("a: &x [1, {b: 2}]\nc: *x\n", "x.yaml");
+  const YamlNode copy = document.root()["c"];
+  ASSERT_TRUE(copy.is_list());
+  EXPECT_EQ(copy.size(), 2U);
+  EXPECT_EQ((*++copy.begin())["b"].scalar(), "2");
+  const auto refusal = [](const std::string& text) { return message_of([&] { Document::parse(text, "x.yaml"); }); };
+  EXPECT_EQ(refusal("a: 1\nb: *x\n"), "x.yaml:2: not valid YAML: the referenced anchor is not defined");
+  EXPECT_EQ(refusal("a: &x [*x]\n"), "x.yaml:1: not valid YAML: an alias stands within the node that it names");
+  std::string many = "a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]\n";
+  for (int i = 1; i < 8; ++i) {
+    many += fmt::format("a{}: &a{} [", i, i);
+    for (int k = 0; k < 10; ++k) many += fmt::format("{}*a{}", k == 0 ? "" : ", ", i - 1);
+    many += "]\n";
+  }
+  EXPECT_EQ(refusal(many), "x.yaml:6: has more than 1048576 nodes; allowed are so many");
+}
+
+TEST(Documents, KeepLinesTextsAndNothing) {
+  const Document document = Document::parse("a:\nb: ~\nc: ''\n\nd: >-\n  x\n  y\n\"e\": {f: !!str null}\n", "x.yaml");
+  const YamlNode root = document.root();
+  EXPECT_TRUE(root["a"].is_nothing() && root["b"].is_nothing());
+  EXPECT_TRUE(root["c"].is_scalar());
+  EXPECT_EQ(root["d"].scalar(), "x y");
+  EXPECT_EQ(root["d"].line(), 5);
+  EXPECT_EQ(root["e"]["f"].scalar(), "null");
+  EXPECT_FALSE(root["g"]);
+  EXPECT_FALSE(root["g"]["h"]);
+  EXPECT_EQ(root.size(), 5U);
 }
 
 TEST(NetworkText, NamesFilesAsSeenFromAFolder) {
