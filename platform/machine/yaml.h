@@ -75,8 +75,8 @@ class YamlNode::YamlIterator {
   bool is_map_;
 };
 
-// The tree of a text in YAML 1.2 as yaml-cpp reads it, which must be one document; nothing for an empty one. Aliases become copies. Throws
-// ConfigError with the name `source` and a line.
+// The tree of a text in YAML 1.2 as yaml-cpp reads it, which must be one document; nothing for an empty one. Aliases
+// become copies. Throws ConfigError with the name `source` and a line.
 std::shared_ptr<const YamlData> parse_yaml(const std::string& text, const std::string& source);
 
 }  // namespace attnvp::config
