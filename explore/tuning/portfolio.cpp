@@ -105,8 +105,6 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
       return steps_of(m, n, first, most);
     };
     sample = sample_of(machine, network, options.sample_steps, count);
-    const std::uint64_t most = kLongEvaluation * options.sample_steps * (options.evaluations / kFewestEvaluations + 1);
-    budget = budget_of(options, sample ? count(sample->machine, sample->large, most) : count(machine, network, most));
   }
   if (sample && network.gemm() != nullptr) {  // tiles must not exceed the smaller product
     for (Arm& arm : arms) {
@@ -114,6 +112,12 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
       arm.tuner =
           std::make_unique<Tuner>(arm.tuner->problem(), options, TileLimits{small.rows, small.columns, small.depth});
     }
+  }
+  if (options.sample_steps > 0) {
+    const std::uint64_t most = kLongEvaluation * options.sample_steps * (options.evaluations / kFewestEvaluations + 1);
+    const job::Schedule shortest = arms.front().tuner->first();
+    budget = budget_of(options, sample ? steps_of(sample->machine, sample->large, shortest, most)
+                                       : steps_of(machine, network, shortest, most));
   }
   const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;
   const auto is_stopped = [&] { return options.is_stopped && options.is_stopped(); };

@@ -60,9 +60,10 @@ TEST(Operations, AreWhatFirmwareSends) {
         Given{{}, "H=2,N=256,E=64,type=bf16", "flash2", ""},
         Given{{}, "H=4,NQ=1,NKV=2000,E=64,HKV=2,history=1999", "flash-decoding", ""},
         Given{{}, "H=2,N=128,E=64,softmax=none", "chain", ""}, Given{{}, "gemm:300x200x700", "gemm", ""},
-        Given{{}, "gemm:60x64x64,bias=1", "gemm", ""}, Given{{}, "softmax:64x300", "softmax-rows", ""},
-        Given{{}, "layernorm:64x300", "rows", ""}, Given{{}, "add:64x300", "rows", ""},
-        Given{{}, "swiglu:64x300", "rows", ""}, Given{{}, "rope:64x256x64", "rows", ""}}) {
+        Given{{}, "gemm:60x64x64,bias=1", "gemm", ""}, Given{{}, "gemm:60x64x256,weights=int4,group=64", "gemm", ""},
+        Given{{}, "softmax:64x300", "softmax-rows", ""}, Given{{}, "layernorm:64x300", "rows", ""},
+        Given{{}, "add:64x300", "rows", ""}, Given{{}, "swiglu:64x300", "rows", ""},
+        Given{{}, "rope:64x256x64", "rows", ""}}) {
     SCOPED_TRACE(fmt::format("{} {}", given.network, given.dataflow));
     read_stream(job::make_job(given.machine(), given.layer(), given.schedule()), 0, reader);
   }
