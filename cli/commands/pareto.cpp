@@ -20,27 +20,33 @@ namespace {
 
 struct ParetoArguments {
   std::string database;
-  std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; minimised, "max:..." maximised
-  std::string where;                                   // condition on rows
-  std::vector<std::string> networks;                   // "decode=NETWORK": joins the jobs of a design
-  std::string within;                                  // "5%": least y within that distance of the best x
-  std::string versus;                                  // "mas,flat": finds where the first wins
+  // Expressions over columns; minimised, "max:..." maximised. Empty: kX and kY, with networks their sums.
+  std::string x, y, z;
+  std::string where;                  // condition on rows
+  std::vector<std::string> networks;  // "decode=NETWORK": joins the jobs of a design
+  std::string within;                 // "5%": least y within that distance of the best x
+  std::string versus;                 // "mas,flat": finds where the first wins
   std::string csv, svg, html;
 };
 
 using explore::Goal;
+constexpr char kX[] = "cycles", kY[] = "energy_pj.total";
 constexpr std::size_t kMostRows = 40;  // rows of a table on the terminal
 constexpr std::size_t kMostLosses = 10;
 
 std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
+Goal goal_of(const std::string& given, const char* column, const char* option, const explore::Networks& networks) {
+  return {given.empty() ? networks.sum_of(column) : given, option, networks};
+}
+
 int pareto(const ParetoArguments& a) {
   const explore::Networks networks(a.networks);
   if (networks.any() && !(a.versus.empty() && a.html.empty())) {
-    throw config::ConfigError(
-        fmt::format("{} with --network: needs jobs of one network", a.versus.empty() ? "--html" : "--versus"));
+    throw config::ConfigError(fmt::format("{} with --network: is for jobs of one network; allowed are --csv and --svg",
+                                          a.versus.empty() ? "--html" : "--versus"));
   }
-  std::vector<Goal> goals{Goal(a.x, "-x", networks), Goal(a.y, "-y", networks)};
+  std::vector<Goal> goals{goal_of(a.x, kX, "-x", networks), goal_of(a.y, kY, "-y", networks)};
   if (!a.z.empty()) goals.emplace_back(a.z, "-z", networks);
   explore::Selection selection(a.database, a.where, networks);
   const std::uint64_t without = selection.drop_without(goals);
@@ -92,9 +98,8 @@ void add_pareto(CLI::App& app, int& status) {
   const auto a = std::make_shared<ParetoArguments>();
   CLI::App& command = *app.add_subcommand("pareto", "the jobs of a sweep that no other job beats in everything");
   command.add_option("database", a->database, "made by attnvp sweep")->required();
-  command.add_option("-x", a->x, "what is to be least: a column or an expression; max:... for most")
-      ->capture_default_str();
-  command.add_option("-y", a->y, "the same, upwards in the plot")->capture_default_str();
+  command.add_option("-x", a->x, "what is to be least: a column or an expression; max:... for most")->default_str(kX);
+  command.add_option("-y", a->y, "the same, upwards in the plot")->default_str(kY);
   add_text(command, "-z", a->z, "a third one, the colour in the plot");
   add_text(command, "--where", a->where, "only jobs for which it holds, e.g. \"cores == 2\"");
   add_list(

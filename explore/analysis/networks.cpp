@@ -59,6 +59,13 @@ Networks::Networks(const std::vector<std::string>& texts) {
   }
 }
 
+std::string Networks::sum_of(const std::string& column) const {
+  if (!any()) return column;
+  std::string sum;
+  for (const auto& [name, network] : named_) sum += fmt::format("{}{}.{}", sum.empty() ? "" : " + ", name, column);
+  return sum;
+}
+
 Values Networks::values(const SqlRow& row) const {
   return [&row, this](const std::string& name) -> Quantity {
     std::size_t begin = 0;

@@ -23,6 +23,8 @@ class Networks {
 
   bool any() const { return !named_.empty(); }
   const std::vector<std::pair<std::string, std::string>>& named() const { return named_; }
+  // "a.cycles + b.cycles"; without names the column itself.
+  std::string sum_of(const std::string& column) const;
   // Variables of expressions: with names, inputs as they are and all columns with a network's name before them.
   const Symbols& symbols() const { return any() ? symbols_ : row_symbols(); }
   Values values(const SqlRow& row) const;

@@ -152,11 +152,16 @@ std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, dou
   return s.work_all >= 4 ? std::optional<Sample>(s) : std::nullopt;
 }
 
-// Bytes of a product in a cache that its depth changes, and the others.
-double bytes_of_operands(const Gemm& g) { return (1.0 * g.rows + g.columns) * g.depth * hal::element_bytes(g.type); }
+// Bytes of a product in DRAM: A, B with its scales, and the result with the residual.
+double bytes_of_a(const Gemm& g) { return 1.0 * g.rows * g.depth * hal::element_bytes(g.type); }
+double bytes_of_b(const Gemm& g) {
+  if (g.weights.any()) return static_cast<double>(g.weights.bytes(g.columns, g.depth));
+  return 1.0 * g.columns * g.depth * hal::element_bytes(g.type);
+}
 double bytes_of_result(const Gemm& g) {
   return 1.0 * g.rows * g.result_columns() * (g.fusion.has_residual ? 2 : 1) * hal::element_bytes(g.type);
 }
+double bytes_of(const Gemm& g) { return bytes_of_a(g) + bytes_of_b(g) + bytes_of_result(g); }
 
 // `parts` times fewer clusters with their share of the columns and of the bandwidth: every cluster has as many blocks
 // as in the whole product, also in the last round of an uneven distribution. The memory needs as long as for the whole
@@ -167,14 +172,10 @@ Sample product_on_fewer_clusters(const MachineConfig& m, const Gemm& g, std::uin
   s.machine.clusters /= parts;
   double part = 1.0 / parts;
   if (m.dram.policy == "cached") {
-    const double a = 1.0 * g.rows * g.depth;
-    const double others =
-        1.0 * g.columns * g.depth + 1.0 * g.result_columns() * g.rows * (g.fusion.has_residual ? 2 : 1);
     auto& cache = s.machine.own<CacheConfig>();
-    const double bytes_of_a = a * hal::element_bytes(g.type), bytes = static_cast<double>(cache.size_bytes);
+    const double a = bytes_of_a(g), others = bytes_of(g) - a, bytes = static_cast<double>(cache.size_bytes);
     cache.bytes_per_second /= parts;
-    cache.size_bytes =
-        static_cast<std::uint64_t>(bytes > bytes_of_a ? bytes_of_a + (bytes - bytes_of_a) / parts : bytes / parts);
+    cache.size_bytes = static_cast<std::uint64_t>(bytes > a ? a + (bytes - a) / parts : bytes / parts);
     part = (a + others / parts) / (a + others);
   }
   s.machine.dram.bytes_per_second *= part;
@@ -192,9 +193,7 @@ Sample shallower(Sample s) {
   const auto resized = [&](const Gemm& part) {
     MachineConfig machine = s.machine;
     auto& cache = machine.own<CacheConfig>();
-    cache.size_bytes = static_cast<std::uint64_t>(static_cast<double>(cache.size_bytes) *
-                                                  (bytes_of_operands(part) + bytes_of_result(g)) /
-                                                  (bytes_of_operands(g) + bytes_of_result(g)));
+    cache.size_bytes = static_cast<std::uint64_t>(static_cast<double>(cache.size_bytes) * bytes_of(part) / bytes_of(g));
     return machine;
   };
   s.machine_of_small = resized(small);

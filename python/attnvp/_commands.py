@@ -149,7 +149,8 @@ def pareto(db: Union[PathLike, Sweep], x: Optional[str] = None, y: Optional[str]
     """The Pareto front of a sweep: jobs that no other job dominates.
 
     x, y, z: columns or expressions that are to be least, "max:..." most (default: cycles and energy_pj.total).
-    where: condition on the jobs, such as "cores == 2"."""
+    where: condition on the jobs, such as "cores == 2".
+    network: names of networks in expressions, {"decode": "H=8,N=1,NKV=256,E=64"}; then a point is a design."""
     path = db.db if isinstance(db, Sweep) else os.fspath(db)
     with temporary() as folder:
         csv = Path(folder) / "front.csv"

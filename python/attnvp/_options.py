@@ -14,7 +14,7 @@ _ELSEWHERE = {  # options whose output is not a result
     "version": "attnvp.__version__ is the version",
     "json": "the result's to_dict() is the JSON",
 }
-_REPEATED = {"set"}       # one option per pair; other options join pairs: --tiling nq=64,nkv=128
+_REPEATED = {"set", "network"}  # one option per pair; other options join pairs: --tiling nq=64,nkv=128
 
 
 def _one(value: Any) -> str:

@@ -15,12 +15,25 @@
 namespace attnvp::explore {
 namespace {
 
-// A database of made-up rows: cores x dataflow, cycles = 1000 * weight(dataflow) / cores, energy = 5 * cores pJ.
-class MadeUp {
+class DatabaseFolder {
  public:
-  explicit MadeUp(bool two_layers = false) {
+  DatabaseFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "attnvp-analysis-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
+  }
+  ~DatabaseFolder() { std::filesystem::remove_all(folder_); }
+  DatabaseFolder(const DatabaseFolder&) = delete;
+  DatabaseFolder& operator=(const DatabaseFolder&) = delete;
+  std::string path() const { return folder_ + "/a.db"; }
+
+ private:
+  std::string folder_;
+};
+
+// A database of made-up rows: cores x dataflow, cycles = 1000 * weight(dataflow) / cores, energy = 5 * cores pJ.
+class MadeUp : public DatabaseFolder {
+ public:
+  explicit MadeUp(bool two_layers = false) {
     Database db(path(), Database::Mode::kWrite);
     db.add_axes({"cores", "dataflow"});
     db.begin();
@@ -54,11 +67,6 @@ class MadeUp {
     db.store(failed);
     db.commit();
   }
-  ~MadeUp() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ + "/a.db"; }
-
- private:
-  std::string folder_;
 };
 
 TEST(Pareto, AgreesWithComparingAllPairs) {
@@ -118,11 +126,9 @@ TEST(Pareto, FrontOfKnownRows) {
 }
 
 // Designs of two networks: cores 1, 2 and 4 with areas 1, 2, 4; decoding on 4 cores has failed.
-class TwoNetworks {
+class TwoNetworks : public DatabaseFolder {
  public:
   TwoNetworks() {
-    std::string name = (std::filesystem::temp_directory_path() / "attnvp-networks-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     Database db(path(), Database::Mode::kWrite);
     db.add_axes({"cores", "network"});
     db.begin();
@@ -145,11 +151,6 @@ class TwoNetworks {
     }
     db.commit();
   }
-  ~TwoNetworks() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ + "/a.db"; }
-
- private:
-  std::string folder_;
 };
 
 TEST(Pareto, CombinesNetworks) {
@@ -174,6 +175,8 @@ TEST(Pareto, CombinesNetworks) {
       front_with(all, "100"),
       "prefill.cycles + 100 * decode.cycles,decode.area_mm2.total,cores,prefill.command,decode.command\n2000,1,1" +
           commands);
+  EXPECT_EQ(networks.sum_of("cycles"), "prefill.cycles + decode.cycles");
+  EXPECT_EQ(Networks().sum_of("cycles"), "cycles");
   const Selection limited(made.path(), "decode.cycles <= 10 and cores < 4", networks);
   ASSERT_EQ(limited.rows().size(), 1U);
   EXPECT_EQ(limited.number(limited.rows()[0], column_index("cores")), 1);

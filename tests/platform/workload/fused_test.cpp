@@ -8,7 +8,7 @@
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
-#include "tests/platform/product_count.h"
+#include "tests/platform/product_runs.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 #include "tests/support/tuned.h"
@@ -17,14 +17,6 @@ namespace attnvp::runs {
 namespace {
 
 using workload::Norm;
-
-job::RunResult run(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
-                   const job::Tiling& tiling, const job::Tensors* tensors) {
-  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), tensors != nullptr);
-  job::Schedule schedule = job::parse_dataflow(dataflow);
-  schedule.tiling = tiling;
-  return runner.run(n, schedule, tensors, {});
-}
 
 workload::Fusion random_fusion(Random& r) {
   workload::Fusion f;
@@ -61,25 +53,7 @@ TEST_P(FusedProducts, AreGoldenOnAnyMachineAndMoveTheCountedBytes) {
     const job::Tiling tiling = job::parse_tiling(fmt::format("nq={},nkv={},kd={},kv={},m0=8,n0=8,k0=8", nq, nkv,
                                                              std::min(n.depth, r.of({25, 64, 500})), r.from(1, 3)));
     SCOPED_TRACE(fmt::format("{} on {} clusters of {} cores", n.name, machine.clusters, machine.cores));
-    const job::Tensors tensors = job::random_tensors(n, 7 + i);
-    const job::RunResult full = run(machine, n, "gemm", tiling, &tensors);
-    EXPECT_TRUE(full.golden_checked);
-    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
-    EXPECT_EQ(full.output.size(), std::uint64_t{n.rows} * n.result_columns());
-    EXPECT_EQ(full.sum("dram", "read_words"), elements_read(n, tiling, machine));
-    EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
-    EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.rows} * n.columns * n.depth);
-    const schedule::Job made = job::make_job(machine, n, full.schedule);
-    EXPECT_GE(static_cast<double>(full.cycles), schedule::least_cycles(made, machine));
-    EXPECT_GE(schedule::least_cycles(made, machine), schedule::layer_demand(made, machine).cycles());
-    for (const schedule::check::Finding& f : schedule::check::check(made, machine, {0}).findings) {
-      ADD_FAILURE() << to_text(f);
-    }
-    expect_same_counts(full, run(machine, n, "gemm", tiling, nullptr));
-    // Packed matrices take the same commands.
-    const job::RunResult packed = run(machine, n, "gemm-panels", tiling, nullptr);
-    EXPECT_EQ(packed.sum("dram", "read_words"), full.sum("dram", "read_words"));
-    EXPECT_EQ(packed.sum("dram", "write_words"), full.sum("dram", "write_words"));
+    expect_right_product(machine, n, tiling, 7 + i);
     if (HasFailure()) return;
   }
 }

@@ -11,7 +11,7 @@
 #include "platform/schedule/counter.h"
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
-#include "tests/platform/product_count.h"
+#include "tests/platform/product_runs.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 #include "tests/support/tuned.h"
@@ -20,14 +20,6 @@ namespace attnvp::runs {
 namespace {
 
 using workload::Norm;
-
-job::RunResult run(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
-                   const job::Tiling& tiling, const job::Tensors* tensors) {
-  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), tensors != nullptr);
-  job::Schedule schedule = job::parse_dataflow(dataflow);
-  schedule.tiling = tiling;
-  return runner.run(n, schedule, tensors, {});
-}
 
 workload::WeightType random_weights(Random& r) {
   const workload::WeightFormat& format = workload::kWeightFormats[r.from(0, std::size(workload::kWeightFormats) - 1)];
@@ -71,30 +63,13 @@ TEST_P(WeightedProducts, AreGoldenOnAnyMachineAndMoveTheCountedBytes) {
         job::parse_tiling(fmt::format("nq={},nkv={},kd={},kv={},m0=8,n0=8,k0=8", std::min(n.rows, r.of({4, 16, 30})),
                                       nkv, std::min(n.depth, r.of({20, 64, 96, 500})), r.from(1, 3)));
     SCOPED_TRACE(fmt::format("{} on {} clusters of {} cores", n.name, machine.clusters, machine.cores));
-    const job::Tensors tensors = job::random_tensors(n, 7 + i);
-    const job::RunResult full = run(machine, n, "gemm", tiling, &tensors);
-    EXPECT_TRUE(full.golden_checked);
-    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
-    EXPECT_EQ(2 * full.sum("dram", "read_words"), bytes_read(n, tiling, machine));
-    EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
-    EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.rows} * n.columns * n.depth);
+    const job::RunResult full = expect_right_product(machine, n, tiling, 7 + i);
     // Each conversion is a product; the epilogue has others.
     const std::uint64_t converted = parts_of(n.rows, std::uint64_t{tiling["nq"]} * machine.cores) * n.columns * n.depth;
     EXPECT_GE(full.sum("vec", "mul_ops"), converted);
     if (!fusion.any()) {
       EXPECT_EQ(full.sum("vec", "mul_ops"), converted);
     }
-    EXPECT_LE(full.max("l1", "peak_bytes"), machine.l1.size_bytes);
-    const schedule::Job made = job::make_job(machine, n, full.schedule);
-    EXPECT_GE(static_cast<double>(full.cycles), schedule::least_cycles(made, machine));
-    EXPECT_GE(schedule::least_cycles(made, machine), schedule::layer_demand(made, machine).cycles());
-    for (const schedule::check::Finding& f : schedule::check::check(made, machine, {0}).findings) {
-      ADD_FAILURE() << to_text(f);
-    }
-    expect_same_counts(full, run(machine, n, "gemm", tiling, nullptr));
-    const job::RunResult packed = run(machine, n, "gemm-panels", tiling, nullptr);
-    EXPECT_EQ(packed.sum("dram", "read_words"), full.sum("dram", "read_words"));
-    EXPECT_EQ(packed.sum("dram", "write_words"), full.sum("dram", "write_words"));
     if (HasFailure()) return;
   }
 }
