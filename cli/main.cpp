@@ -1,7 +1,3 @@
-#include <malloc.h>
-#include <sys/mman.h>
-
-#include <cstdint>
 #include <cstdlib>
 #include <systemc>
 
@@ -22,28 +18,6 @@ int sc_main(int argc, char** argv) {
               });
 #endif
 }
-
-namespace {
-
-#if defined(MADV_POPULATE_WRITE) && !defined(__SANITIZE_ADDRESS__)
-// Takes the heap's first pages from the system in one call instead of one fault each. SystemC's library clears 3 MiB of
-// them before main.
-void fill_heap(int /*argc*/, char** /*argv*/, char** /*environment*/) {
-  constexpr int kFirstBytes = 5 << 20, kPageBytes = 4096, kDefaultPadBytes = 128 << 10;
-  attnvp::schedule::keep_freed_pages();
-  mallopt(M_TOP_PAD, kFirstBytes);
-  void* const first = std::malloc(1);
-  const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kPageBytes - 1) / kPageBytes * kPageBytes;
-  madvise(reinterpret_cast<void*>(begin), kFirstBytes - kPageBytes, MADV_POPULATE_WRITE);
-  std::free(first);
-  mallopt(M_TOP_PAD, kDefaultPadBytes);
-}
-
-// Before the initialisation of libraries.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const fill_heap_first)(int, char**, char**) = fill_heap;
-#endif
-
-}  // namespace
 
 // Replaces SystemC's main, which prints a banner.
 int main(int argc, char** argv) {

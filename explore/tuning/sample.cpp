@@ -19,7 +19,7 @@ using workload::RowOperation;
 constexpr std::uint32_t kFewestBlocks = 4, kFewestOfProduct = 16;
 // Fewer clusters are used if the events that remain are at most the wanted number divided by this.
 constexpr double kEnoughOfProduct = 0.25;
-// Columns of a product behind a cache: tiles of 128 rows with more columns do not fit into L1.
+// Fewest columns of a product behind a cache. No tile is wider then. Assumption: wider tiles gain nothing there.
 constexpr std::uint32_t kFewestColumns = 512;
 // Depth of the larger sample of a product. The part of its time that does not repeat with the depth (first loads, store
 // of the result) is at most the rest of kRepeatedOfDepth.

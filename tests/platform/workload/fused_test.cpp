@@ -5,13 +5,10 @@
 
 #include "platform/run/golden/golden_gemm.h"
 #include "platform/run/operations.h"
-#include "platform/schedule/check/checker.h"
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/product_runs.h"
 #include "tests/platform/random_jobs.h"
-#include "tests/platform/runs.h"
-#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
