@@ -205,7 +205,7 @@ for option in --csv --svg --save; do
 done
 layer=(--net "H=2,N=48,E=16,hidden=32,ffn=64,scope=layer" --data timing --no-cache)
 done_well run "${layer[@]}" --energy-range
-for line in '^power  ' '^area  ' '^DRAM need ' '^energy  *low  *spent  *high' 'at most [0-9.]+x'; do
+for line in '^power  ' '^area  ' '^DRAM need ' '^energy  *low  *spent  *high' ': tried .*[0-9.]+x'; do
   grep -qE -- "$line" "$log/stdout" || failed "a layer's report has no line $line"
 done
 done_well compare "${layer[@]}" --dataflow mas,flat --json compare.json

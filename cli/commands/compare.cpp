@@ -223,7 +223,9 @@ int compare(const CompareArguments& a) {
   std::vector<std::string> answers;
   {
     ProgressBar bar;
-    const auto progress = [&](std::size_t done) { bar.update(done, names.size(), ""); };
+    const auto progress = [&](std::size_t done, std::size_t, const std::string&) {
+      bar.update(done, names.size(), "");
+    };
     answers = explore::in_processes(names.size(), a.jobs, work, progress);
   }  // clears the line
 

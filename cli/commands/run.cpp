@@ -127,8 +127,7 @@ int run_layer(const RunArguments& a, const Prepared& p) {
                              p.energy, options);
   }
   if (!a.no_advice) {
-    job::RunResult& costliest = run.costliest().result;
-    costliest.bound.advice = job::advice_for(costliest, p.machine);
+    explore::try_advice(run.costliest().result, p.machine, p.energy, options.tuning);
   }
   const std::string json =
       explore::to_json(run, p.machine.name, config::machine_hash(p.machine), a.settings, a.energy_range);

@@ -128,18 +128,35 @@ std::string schedule_text(const std::function<job::Schedule()>& make) {
   }
 }
 
-// The operations with the most work come first, so that processes end at about the same time.
+// Inverse of schedule_text, of the line of a process that chose for `operation`. Throws its problem.
+job::Schedule schedule_of_line(const std::string& line, const workload::LayerOperation& operation,
+                               const schedule::FirmwareImage& firmware) {
+  if (line.empty()) throw job::RunError(operation.name + ": the process that chose its tiling has ended");
+  if (line.rfind("!C", 0) == 0) throw config::ConfigError(line.substr(2));
+  if (line.rfind("!R", 0) == 0) throw job::RunError(line.substr(2));
+  const std::size_t end = line.find(kSeparator);
+  job::Schedule chosen = job::parse_dataflow(line.substr(0, end), firmware);
+  chosen.tiling = job::parse_tiling(line.substr(end + 1), firmware);
+  return chosen;
+}
+
+// The operations with the most work come first, so that processes end at about the same time. `chosen` is called with
+// each schedule while processes choose others.
 std::vector<job::Schedule> schedules_of(const MachineConfig& machine,
                                         const std::vector<const workload::LayerOperation*>& operations,
                                         const std::string& dataflow, const config::EnergyTable& energy,
-                                        const LayerOptions& options, const FusionTimer& timer) {
+                                        const LayerOptions& options, const FusionTimer& timer,
+                                        const std::function<void(std::size_t, const job::Schedule&)>& chosen) {
   const auto schedule = [&](std::size_t i) {
     if (const job::Schedule* known = timer.schedule_of(operations[i]->workload.identity())) return *known;
     return schedule_of(machine, operations[i]->workload, dataflow, energy, options.tiling, options.tuning);
   };
   std::vector<job::Schedule> schedules;
   if (options.jobs == 1) {
-    for (std::size_t i = 0; i < operations.size(); ++i) schedules.push_back(schedule(i));
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      schedules.push_back(schedule(i));
+      chosen(i, schedules.back());
+    }
     return schedules;
   }
   const auto work_of = [&](std::size_t i) {
@@ -149,19 +166,16 @@ std::vector<job::Schedule> schedules_of(const MachineConfig& machine,
   std::vector<std::size_t> order(operations.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return work_of(a) > work_of(b); });
-  const std::vector<std::string> answers = in_processes(
-      order.size(), options.jobs, [&](std::size_t i) { return schedule_text([&] { return schedule(order[i]); }); });
+  const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
+  const auto line_done = [&](std::size_t, std::size_t i, const std::string& line) {
+    if (!line.empty() && line.front() != '!') chosen(order[i], schedule_of_line(line, *operations[order[i]], firmware));
+  };
+  const std::vector<std::string> lines = in_processes(
+      order.size(), options.jobs, [&](std::size_t i) { return schedule_text([&] { return schedule(order[i]); }); },
+      line_done);
   schedules.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::string& text = answers[i];
-    if (text.empty()) throw job::RunError(operations[order[i]]->name + ": the process that chose its tiling has ended");
-    if (text.rfind("!C", 0) == 0) throw config::ConfigError(text.substr(2));
-    if (text.rfind("!R", 0) == 0) throw job::RunError(text.substr(2));
-    const std::size_t end = text.find(kSeparator);
-    const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
-    job::Schedule& chosen = schedules[order[i]];
-    chosen = job::parse_dataflow(text.substr(0, end), firmware);
-    chosen.tiling = job::parse_tiling(text.substr(end + 1), firmware);
+    schedules[order[i]] = schedule_of_line(lines[i], *operations[order[i]], firmware);
   }
   return schedules;
 }
@@ -204,8 +218,26 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   capacity.require(machine);  // checked before the slow choice of a dataflow
   if (network.model.fuse == workload::Fuse::kAuto) timer.choose(groups);
   const Distinct distinct(groups);
+  const std::size_t kinds = distinct.operations.size();
+  std::optional<job::Runner> runner;
+  const auto run_one = [&](std::size_t kind, const job::Schedule& schedule) {
+    if (!runner) runner.emplace(machine, energy, options.full);
+    return runner->run(distinct.operations[kind]->workload, schedule, nullptr, {});
+  };
+  std::vector<std::optional<job::RunResult>> results(kinds);  // in timing mode
+  std::size_t runs = 0;
+  const auto run_ahead = [&](std::size_t kind, const job::Schedule& schedule) {
+    if (options.full) return;
+    if (options.progress) options.progress(runs++, kinds, distinct.operations[kind]->name);
+    try {
+      results[kind] = run_one(kind, schedule);
+    } catch (const config::ConfigError&) {  // the run in sequence reports problems
+    } catch (const job::RunError&) {
+      runner.reset();
+    }
+  };
   const std::vector<job::Schedule> schedules =
-      schedules_of(machine, distinct.operations, dataflow, energy, options, timer);
+      schedules_of(machine, distinct.operations, dataflow, energy, options, timer, run_ahead);
   MachineConfig boundless = machine;  // so that the total need is known
   boundless.dram.size_bytes = kMostDramBytes;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
@@ -218,31 +250,28 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   for (std::size_t i = 0; i < distinct.operations.size(); ++i) {
     job::make_job(machine, distinct.operations[i]->workload, schedules[i]);
   }
-  job::Runner runner(machine, energy, options.full);
-  std::vector<const job::RunResult*> results(schedules.size(), nullptr);
   std::size_t all = 0, done = 0;
   for (const workload::LayerGroup& g : groups) all += g.operations.size();
   run.groups.reserve(groups.size());
   for (const workload::LayerGroup& g : groups) {
     run.groups.push_back({g.name, g.count, {}});
-    std::optional<job::LayerChain> chain;
-    if (options.full) chain.emplace(g, options.seed);
     std::vector<OperationRun>& operations = run.groups.back().operations;
-    operations.reserve(g.operations.size());  // `results` points to them
-    for (const workload::LayerOperation& o : g.operations) {
-      if (options.progress) options.progress(done, all, o.name);
-      const std::size_t d = distinct.of(o);
-      if (chain) {
-        operations.push_back({o.name, run_in_chain(runner, *chain, operations.size(), o, schedules[d]), o.count});
-      } else if (results[d] == nullptr) {
-        operations.push_back({o.name, runner.run(o.workload, schedules[d], nullptr, {}), o.count});
-        results[d] = &operations.back().result;
-      } else {
-        operations.push_back({o.name, *results[d], o.count});
+    if (!options.full) {
+      for (const workload::LayerOperation& o : g.operations) {
+        std::optional<job::RunResult>& result = results[distinct.of(o)];
+        if (!result) result = run_one(distinct.of(o), schedules[distinct.of(o)]);
+        operations.push_back({o.name, *result, o.count});
       }
-      ++done;
+      continue;
     }
-    if (chain) run.groups.back().chain = chain->check();
+    if (!runner) runner.emplace(machine, energy, options.full);
+    job::LayerChain chain(g, options.seed);
+    for (const workload::LayerOperation& o : g.operations) {
+      if (options.progress) options.progress(done++, all, o.name);
+      const job::Schedule& schedule = schedules[distinct.of(o)];
+      operations.push_back({o.name, run_in_chain(*runner, chain, operations.size(), o, schedule), o.count});
+    }
+    run.groups.back().chain = chain.check();
   }
   return run;
 }

@@ -109,7 +109,7 @@ class ServingProfiler {
         return std::string("!") + problem.what();
       }
     };
-    const auto progress = [&](std::size_t done) {
+    const auto progress = [&](std::size_t done, std::size_t, const std::string&) {
       if (options_.progress) options_.progress(done, wanted_.size());
     };
     const std::vector<std::string> answers = in_processes(wanted_.size(), options_.jobs, work, progress);

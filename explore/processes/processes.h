@@ -8,11 +8,13 @@
 
 namespace attnvp::explore {
 
-// Returns the line (without its end) that `work(i)` returned for every i < `count`; empty if the process died. `jobs`:
-// number of processes, 0: one per processor of the host. `progress` is called after each completed item.
-using ProcessProgress = std::function<void(std::size_t done)>;
+// Called in the parent with the number of items done so far, an item and its line.
+using ItemDone = std::function<void(std::size_t done, std::size_t item, const std::string& line)>;
+
+// Returns the line (without its end) that `work(i)` returned for every i < `count`; empty if the process died. Free
+// processes take the items in order. `jobs`: number of processes, 0: one per processor of the host.
 std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
                                       const std::function<std::string(std::size_t)>& work,
-                                      const ProcessProgress& progress = {});
+                                      const ItemDone& item_done = {});
 
 }  // namespace attnvp::explore

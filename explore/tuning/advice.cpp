@@ -11,14 +11,8 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr double kGain = 1.01;  // least speedup of useful advice
-constexpr std::uint64_t kMostCommands = 300'000;
-
-std::uint64_t commands_of(const job::RunResult& r) {
-  std::uint64_t commands = 0;
-  for (const char* module : {"mac", "vec", "dma"}) commands += r.sum(module, "descriptors");
-  return commands;
-}
+constexpr double kGain = 1.01;                    // least speedup of useful advice
+constexpr std::uint64_t kMostEvents = 3'000'000;  // of a job that is evaluated
 
 double area_mm2(const MachineConfig& machine, const config::EnergyTable& energy) {
   return energy::MachineModel(machine, energy::technology_of(energy)).area_mm2();
@@ -57,7 +51,7 @@ std::optional<job::Advice::Measured> measured_by_run(const job::Advice& advice, 
 void try_advice(job::RunResult& result, const MachineConfig& machine, const config::EnergyTable& energy,
                 const TuningOptions& options) {
   result.bound.advice = job::advice_for(result, machine);
-  if (commands_of(result) > kMostCommands) return;
+  if (result.events > kMostEvents) return;
   std::vector<job::Advice>& all = result.bound.advice;
   result.bound.advice_tried = true;
   auto first = all.begin();

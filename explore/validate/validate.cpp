@@ -131,7 +131,7 @@ std::vector<MeasuredPoint> points_of(const std::string& line) {
 // Predicts every row in a child process and returns the points in row order. Throws the exception of the first row that
 // failed.
 std::vector<std::vector<MeasuredPoint>> predict_in_processes(DataSet& set, const std::vector<DataRow>& rows,
-                                                             const std::function<void(std::size_t)>& progress) {
+                                                             const explore::ItemDone& progress) {
   const std::vector<std::string> lines = explore::in_processes(
       rows.size(), 0, [&](std::size_t i) { return answer(set, rows[i]); }, progress);
   std::vector<std::vector<MeasuredPoint>> points;
@@ -246,9 +246,10 @@ SetResult validate(const std::string& path, const DataSetOptions& given, const R
   result.hardware = set->hardware();
   std::vector<DataRow> rows;
   for (const config::CsvLine& line : result.lines) rows.emplace_back(result.columns, line, rows.size() + 1);
-  const std::vector<std::vector<MeasuredPoint>> points = predict_in_processes(*set, rows, [&](std::size_t done) {
+  const auto item_done = [&](std::size_t done, std::size_t, const std::string&) {
     if (progress) progress(done, rows.size());
-  });
+  };
+  const std::vector<std::vector<MeasuredPoint>> points = predict_in_processes(*set, rows, item_done);
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (const MeasuredPoint& point : points[i]) {
       if (!point.series.empty()) {
