@@ -112,8 +112,9 @@ grep -q "batch  *set on the command line" "$log/stdout" || failed 'no key of the
 cp "$configs/networks/gpt2.yaml" "$in/own.yaml"
 done_well describe "$in/own.yaml,batch=2"
 done_well describe gemm:64x64x64
-wrong "gemma/config.json: key 'sliding_window': 6 layers are sliding_attention" describe "hf:$in/gemma"
-wrong "gemma/config.json: key 'sliding_window': 6 layers are sliding_attention" run --net "hf:$in/gemma"
+done_well describe "hf:$in/gemma"
+done_well run --net "hf:$in/gemma,N=32" --data timing
+grep -q '^block  *window, 6 of 7 layers; block=2 is full$' "$log/stdout" || failed 'no block'
 wrong "gemma/config.json: layer_type: scope=model runs all layers; allowed is none" \
   run --net "hf:$in/gemma,layer_type=full_attention,scope=model"
 wrong "is for machines, which 'hf:.*llama' is not" describe "hf:$in/llama" --set cores=2
@@ -205,7 +206,7 @@ for option in --csv --svg --save; do
 done
 layer=(--net "H=2,N=48,E=16,hidden=32,ffn=64,scope=layer" --data timing --no-cache)
 done_well run "${layer[@]}" --energy-range
-for line in '^power  ' '^area  ' '^DRAM need ' '^energy  *low  *spent  *high' ': tried .*[0-9.]+x'; do
+for line in '^power  ' '^area  ' '^DRAM need ' '^energy  *low  *spent  *high' '; tried .*[0-9.]+x'; do
   grep -qE -- "$line" "$log/stdout" || failed "a layer's report has no line $line"
 done
 done_well compare "${layer[@]}" --dataflow mas,flat --json compare.json

@@ -180,7 +180,9 @@ std::string to_text(const LayerRun& run, const std::string& hardware, bool has_e
     row(g.name, what, "", g.totals(), g.count, "", "");
   }
   if (run.is_model()) row("model", fmt::format("{} layers", run.layers), "", all, 1, "", "");
-  std::string text = fmt::format("{} on {}\n\n{}", run.network.name(), hardware, table.text(text::line_width()));
+  const std::string block = run.is_model() ? "" : run.network.model.block_text();
+  std::string text = fmt::format("{} on {}{}\n\n{}", run.network.name(), hardware,
+                                 block.empty() ? "" : "\nblock: " + block, table.text(text::line_width()));
   if (run.is_model()) {
     text += fmt::format("\n{} layers: {}, {}; {} tokens/s\n", run.layers, with_prefix(all.seconds, "s"),
                         with_prefix(all.energy_pj * 1e-12, "J"), rate_text(run.tokens_per_second()));

@@ -214,6 +214,7 @@ nlohmann::ordered_json network_json(const workload::Workload& w) {
   if (a.value_emb > 0) j["value_emb"] = a.value_emb;
   add_types();
   if (w.model.layers > 1) j["layers"] = w.model.layers;
+  if (w.model.blocks.size() > 1) j["block"] = w.model.blocks[w.model.block].name;
   if (a.page > 0) j["page"] = a.page;
   for (const workload::Request& q : a.requests) {
     j["requests"].push_back({{"new_tokens", q.new_tokens}, {"cached_tokens", q.cached_tokens}});
@@ -311,6 +312,7 @@ std::string to_text(const job::RunResult& r, const std::string& hardware) {
   const std::string groups = grouped ? fmt::format(" on {} of K and V", a->heads_of_kv()) : "";
   line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", r.network.name(), e.batch, e.heads,
                               groups, e.seq_q, a != nullptr && a->ragged() ? "up to " : "", e.seq_kv, e.emb));
+  if (const std::string block = r.network.model.block_text(); a != nullptr && !block.empty()) line("block", block);
   if (const std::string rules = r.network.rules(); !rules.empty()) line("rules", rules.substr(1));
   line("dataflow", r.schedule.text);
   line("tiling", job::tiling_line(r.schedule.tiling) + "  (see `attnvp describe tiling`)");

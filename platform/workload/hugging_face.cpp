@@ -185,7 +185,7 @@ class ModelReader {
     std::uint64_t window = 0;
     Provenance from;
     read_window(window, from);
-    const char* const rule = read_windows(kinds, window);
+    read_windows(kinds, window);
     for (LayerFeatures& k : kinds) k.is_rotary = k.is_rotary && (k.is_windowed || !family_.rotary_in_windows);
     is_rotary_ = std::any_of(kinds.begin(), kinds.end(), [](const LayerFeatures& k) { return k.is_rotary; });
     const auto sliding = static_cast<std::uint64_t>(
@@ -195,10 +195,8 @@ class ModelReader {
       throw ConfigError(fmt::format("{}: layer_type: found {}; allowed: {}, {}", file_.source(), in_quotes(layer_type),
                                     kFull, kSliding));
     }
-    if (sliding > 0 && full > 0) {
-      result_.mixed =
-          fmt::format("{}: {} layers are {} and {} are {}", file_.named(rule), sliding, kSliding, full, kFull);
-    } else if (!layer_type.empty() && layer_type != (sliding > 0 ? kSliding : kFull)) {
+    const bool are_alike = sliding == 0 || full == 0;
+    if (are_alike && !layer_type.empty() && layer_type != (sliding > 0 ? kSliding : kFull)) {
       throw ConfigError(fmt::format("{}: layer_type: found {}; allowed is {}, as all {} layers are", file_.source(),
                                     in_quotes(layer_type), sliding > 0 ? kSliding : kFull, layers.value));
     }
@@ -311,8 +309,8 @@ class ModelReader {
     from = given ? of_key("sliding_window") : of_class("sliding_window");
   }
 
-  // Sets the layers with a window; returns the key that defines them.
-  const char* read_windows(std::vector<LayerFeatures>& kinds, std::uint64_t window) const {
+  // Sets the layers with a window.
+  void read_windows(std::vector<LayerFeatures>& kinds, std::uint64_t window) const {
     const WindowRule rule = family_.windows;
     const std::uint64_t layers = kinds.size();
     if (rule == WindowRule::kChunks) {
@@ -326,36 +324,33 @@ class ModelReader {
         for (std::uint64_t i = 0; i < layers; ++i) kinds[i].is_rotary = (i + 1) % interval != 0;
       }
       for (LayerFeatures& k : kinds) k.is_windowed = k.is_rotary && window > 0;
-      return "no_rope_layer_interval";
+      return;
     }
     const bool listed = rule == WindowRule::kFrom || rule == WindowRule::kAlternate || rule == WindowRule::kPattern;
     if (file_.find("layer_types") != nullptr) {
       const bool any = read_list(kinds, listed);
       if (any && window == 0) file_.refuse("layer_types", "found 'sliding_attention' without a 'sliding_window'");
-      return "layer_types";
+      return;
     }
     const auto slide = [&](const auto& is) {
       for (std::uint64_t i = 0; i < layers; ++i) kinds[i].is_windowed = is(i);
     };
-    if (window == 0) return "sliding_window";
+    if (window == 0) return;
     if (!listed) {
       slide([](std::uint64_t) { return true; });
-      return "sliding_window";
+      return;
     }
     if (rule == WindowRule::kPattern) {
       std::uint64_t pattern = family_.defaults.pattern;
-      const char* key = "sliding_window";
       for (const char* name : {"_sliding_window_pattern", "sliding_window_pattern"}) {
         const auto given = family_.pattern_key ? file_.whole(name) : std::nullopt;
         if (given) pattern = *given;
-        if (given) key = name;
       }
       slide([&](std::uint64_t i) { return (i + 1) % pattern != 0; });
-      return key;
+      return;
     }
     const std::uint64_t bound = file_.whole("max_window_layers", 0).value_or(family_.defaults.max_window_layers);
     slide([&](std::uint64_t i) { return rule == WindowRule::kFrom ? i >= bound : i < bound && i % 2 == 0; });
-    return "max_window_layers";
   }
 
   bool read_list(std::vector<LayerFeatures>& kinds, bool listed) const {

@@ -111,10 +111,6 @@ void select_layers(K& keys, const ModelFile& model, const std::string& layer_typ
     return;
   }
   if (!layer_type.empty() && keys.model.block == 0) keys.model.block = model.block;
-  if (!model.mixed.empty() && keys.model.block == 0) {
-    throw ConfigError(fmt::format("{}: {}; allowed is one kind, as in hf:FOLDER,layer_type={} or layer_type={}",
-                                  model.source, model.mixed, kFullAttention, kSlidingAttention));
-  }
 }
 
 // Removes "layer_type=full_attention" from the keys behind a model file; returns its value.

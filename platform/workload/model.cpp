@@ -67,6 +67,17 @@ std::vector<Block> parse_blocks(const std::string& text, const std::function<voi
   return blocks;
 }
 
+std::string Model::block_text() const {
+  if (blocks.size() < 2) return {};
+  std::uint32_t all = 0;
+  for (const Block& b : blocks) all += b.count;
+  std::string text = fmt::format("{}, {} of {} layers", blocks[block].name, blocks[block].count, all);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (i != block) text += fmt::format("; block={} is {}", i + 1, blocks[i].name);
+  }
+  return text;
+}
+
 std::vector<std::uint32_t> expert_tokens(const Experts& e, std::uint64_t tokens) {
   std::mt19937_64 random(e.seed);
   std::vector<double> popularity(e.count);

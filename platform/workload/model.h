@@ -78,6 +78,8 @@ struct Model {
   Logits logits = Logits::kAuto;  // never kAuto in a complete model
 
   std::vector<Block> all_blocks() const;
+  // "window, 22 of 26 layers; block=2 is full" for the selected block; empty: all layers are alike.
+  std::string block_text() const;
 };
 
 // Parses "3*dense+58*experts" or "36*window.rotary+12*full.nope": counts and words. Calls `refuse` (which throws) with

@@ -193,13 +193,14 @@ const std::string kGemma3 =
         "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 26, "max_position_embeddings": 32768,
         "sliding_window": 512, "query_pre_attn_scalar": 256, "hidden_activation": "gelu_pytorch_tanh")";
 
-TEST(ModelFile, LayersThatDifferNeedASelection) {
+TEST(ModelFile, LayersThatDifferHaveASelection) {
   const std::string file = kGemma3 + R"(, "sliding_window_pattern": 6})";
-  EXPECT_EQ(
-      refusal(file),
-      "key 'sliding_window_pattern': 22 layers are sliding_attention and 4 are full_attention; allowed is one kind, "
-      "as in hf:FOLDER,layer_type=full_attention or layer_type=sliding_attention");
-  EXPECT_EQ(refusal(file, ",phase=decode,cache=32767,window=40000").find("key 'sliding_window_pattern'"), 0U);
+  const Workload first = load_file(file, ",phase=decode,cache=32767");
+  EXPECT_EQ(first.attention().visible_keys(0, 0), 512U);
+  EXPECT_EQ(first.model.layers, 22U);
+  EXPECT_EQ(first.model.block_text(), "window, 22 of 26 layers; block=2 is full");
+  EXPECT_EQ(load_file(file, ",block=2").model.block_text(), "full, 4 of 26 layers; block=1 is window");
+  EXPECT_EQ(load_file(R"({"model_type": "llama"})", "").model.block_text(), "");
   const Workload sliding = load_file(file, ",layer_type=sliding_attention,phase=decode,cache=32767");
   EXPECT_EQ(sliding.attention().mask.window, 512U);
   EXPECT_EQ(sliding.attention().visible_keys(0, 0), 512U);
