@@ -138,6 +138,22 @@ void complete_serving(Attention& n, const K& keys, const Origin& origin, const N
       refuse(bias, fmt::format("found 1 with {} heads, whose biases have no room in the mailbox", n.heads));
     }
   }
+  n.sink = keys.sink != 0;
+  if (n.sink) {
+    const auto alone = [&](bool is_other, const char* other) {
+      if (is_other) refuse("sink", fmt::format("found 1; with '{}' allowed is 0", name_of(other)));
+    };
+    alone(!n.softmax, "softmax");
+    alone(n.bias != Bias::kNone, n.bias == Bias::kTensor ? "bias" : bias);
+    alone(n.mask.block != 0, "block_mask");
+    const std::uint32_t group = n.heads / n.heads_of_kv();
+    if (group > hal::kMostSlopes) {
+      refuse("sink", fmt::format("found 1; allowed are at most {} heads of Q for each of K and V", hal::kMostSlopes));
+    }
+    if (n.heads > hal::kMostBiasBytes / 4) {
+      refuse("sink", fmt::format("found 1 with {} heads, whose sinks have no room in the mailbox", n.heads));
+    }
+  }
   if (n.scale_block != 0) {
     if ((n.scale_block & (n.scale_block - 1)) != 0) {
       refuse("scale_block", fmt::format("found {}; allowed is a power of two", n.scale_block));

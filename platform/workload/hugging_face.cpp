@@ -412,6 +412,7 @@ class ModelReader {
       }
       set("relative", "1", of_type());
     }
+    if (family_.sinks) set("sink", "1", of_type());
     if (family_.alibi) {
       const auto inner = file_.inside("attn_config");
       const auto given = (inner ? *inner : file_).flag("alibi");

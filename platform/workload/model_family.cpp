@@ -305,7 +305,6 @@ ModelFamily cohere2() {
   return f;
 }
 
-// A head's learned sink, one term of the denominator, is left out.
 ModelFamily gpt_oss() {
   ModelFamily f;
   f.config_class = "GptOssConfig";
@@ -319,6 +318,7 @@ ModelFamily gpt_oss() {
   f.defaults.window = 128;
   f.defaults.pattern = 2;
   f.windows = WindowRule::kPattern;
+  f.sinks = true;
   f.experts.rule = ExpertRule::kAll;
   f.experts.count_default = 128;
   f.experts.chosen_default = 4;

@@ -90,6 +90,7 @@ struct ModelFamily {
   bool kv_heads_key = true;   // reads num_key_value_heads
   bool latent = false;        // K and V from one latent row a token (kv_lora_rank)
   bool relative = false;      // T5's bias of the relative position
+  bool sinks = false;         // learned sinks of the query heads
   bool alibi = false;         // reads alibi, of the file or its attn_config
   bool alibi_default = false;
   WindowRule windows = WindowRule::kNone;

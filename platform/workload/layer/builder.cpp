@@ -162,7 +162,8 @@ class LayerBuilder {
     Workload attention = w_;
     attention.scope = Scope::kAttention;
     attention.attention() = attention_of(w_, block_);
-    push("attention", std::move(attention), {"q heads", "k heads", "v heads"});
+    const std::uint32_t sinks = attention.attention().sink ? attention.attention().heads : 0;
+    push("attention", std::move(attention), {"q heads", "k heads", "v heads"}).parameters = sinks;
   }
 
   // In absorbed form the heads' up projections of K and V are products of Q and of O instead. Each is one product with
