@@ -247,7 +247,9 @@ void select_block(Workload& w) {
   const std::vector<Block> blocks = w.model.all_blocks();
   const Block& block = blocks[w.model.block];
   w.model.layers = 0;
-  for (const Block& b : blocks) w.model.layers += b.has_window == block.has_window ? b.count : 0;
+  for (const Block& b : blocks) {
+    if (b.has_window == block.has_window && b.is_encoder == block.is_encoder) w.model.layers += b.count;
+  }
   w.attention() = attention_of(w, block);
 }
 
@@ -318,6 +320,7 @@ Workload complete(K keys, const Origin& origin, const NameOf& name_of, const Len
   Workload workload(std::move(network));
   workload.model = keys.model;
   complete_model(workload.model, keys, origin, name_of);
+  if (workload.model.has_cross() && workload.model.encoder == 0) workload.model.encoder = workload.attention().seq_kv;
   workload.scope = keys.scope;
   if (keys.scope == Scope::kAttention) select_block(workload);
   return workload;

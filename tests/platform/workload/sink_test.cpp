@@ -4,6 +4,7 @@
 #include "firmware/runtime/dataflow.h"
 #include "platform/schedule/check/checker.h"
 #include "tests/platform/control/riscv_runs.h"
+#include "tests/platform/random_jobs.h"
 #include "tests/platform/test_files.h"
 #include "tests/support/tuned.h"
 
@@ -48,10 +49,22 @@ TEST_P(Sinks, AreTermsOfTheSums) {
   const std::string tiling = std::string(GetParam()) == "mas:overwrite=on" ? "" : "nkv=64";
   for (const char* shape :
        {"B=2,H=4,NQ=96,NKV=160,E=32", "H=6,HKV=2,NQ=40,NKV=70,E=24,causal=1,scale=1/sqrt(E)",
-        "H=2,N=96,E=32,window=40,sinks=4,causal=1,type=bf16,softcap=5", "B=2,H=3,HKV=1,N=50,E=16,valid=50+31"}) {
+        "H=2,N=96,E=32,window=40,sinks=4,causal=1,type=bf16,softcap=5", "B=2,H=3,HKV=1,N=90,E=16,valid=90+71"}) {
     expect_sunk(workload::load(std::string(shape) + ",sink=1"), GetParam(), tiling);
   }
 }
+TEST_P(Sinks, AreTermsInRandomLayers) {
+  Random r(7);
+  for (int i = 0; i < 5; ++i) {
+    workload::Attention n = random_network(r);
+    random_rules(r, n);
+    n.mask.queries = n.seq_q;
+    n.sink = true;
+    const job::RunResult result = run(n, GetParam(), "", true);
+    EXPECT_TRUE(result.golden.passed) << n.identity() << " " << result.golden.to_string();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Dataflows, Sinks,
                          ::testing::Values("layerwise", "softpipe", "flat", "flat:prefetch=off", "flat:overlap=on",
                                            "tileflow", "mas", "mas:overwrite=on", "weave", "cascade",
