@@ -137,8 +137,7 @@ TEST(Model, MayBeginWithConvolutions) {
 
 TEST(Model, RefusesCrossAttentionThatIsNone) {
   const auto is = [](const std::string& words, const std::string& sentence) {
-    const std::string message =
-        message_of<config::ConfigError>([&] { load("H=2,N=8,E=16,hidden=32,ffn=64," + words + ",scope=model"); });
+    const std::string message = message_of([&] { load("H=2,N=8,E=16,hidden=32,ffn=64," + words + ",scope=model"); });
     EXPECT_NE(message.find(sentence), std::string::npos) << message;
   };
   is("blocks=1*encoder+1*full", "key 'blocks': found 'encoder' layers; it needs 'cross' layers");
