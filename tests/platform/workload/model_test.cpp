@@ -279,10 +279,9 @@ TEST(Model, KeysThatDoNotFitAreRefused) {
     const std::string message = message_of([&] { load(shape + words); });
     return message.substr(std::min(message.size(), message.find("key '")));
   };
-  EXPECT_EQ(
-      refusal("blocks=3*thick"),
-      "key 'blocks': found '3*thick'; allowed behind a count are window, full, experts, dense, rotary, nope, each "
-      "once");
+  EXPECT_EQ(refusal("blocks=3*thick"),
+            "key 'blocks': found '3*thick'; allowed behind a count are window, full, experts, dense, rotary, nope, "
+            "encoder, cross, each once");
   EXPECT_EQ(refusal("blocks=window"), "key 'blocks': found 'window'; allowed are blocks such as 3*dense+58*experts");
   EXPECT_EQ(refusal("blocks=2*full+2*window"), "key 'blocks': found 'full' layers; it needs 'window'");
   EXPECT_EQ(refusal("window=4,blocks=2*full+2*window,layers=5"), "key 'layers': found 5; the blocks have 4");
