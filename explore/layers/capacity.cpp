@@ -38,7 +38,7 @@ std::uint64_t weights(const workload::LayerOperation& o) {
 }  // namespace
 
 Capacity::Capacity(const std::vector<workload::LayerGroup>& groups, const workload::Workload& network)
-    : network_(network), state_bytes_(workload::tokens_of(network) * network.model.hidden * sizeof(arith::Half)) {
+    : network_(network) {
   for (const workload::LayerGroup& g : groups) {
     for (const workload::LayerOperation& o : g.operations) {
       need_.weights += g.count * weights(o);
@@ -52,7 +52,7 @@ Capacity::Capacity(const std::vector<workload::LayerGroup>& groups, const worklo
 }
 
 void Capacity::add(const workload::LayerOperation& o, std::uint64_t bytes) {
-  need_.activations = std::max(need_.activations, bytes - kept(o.workload) + o.waiting * state_bytes_);
+  need_.activations = std::max(need_.activations, bytes - kept(o.workload) + o.waiting * sizeof(arith::Half));
 }
 
 void Capacity::require(const MachineConfig& machine) const {

@@ -93,7 +93,6 @@ class Capacity {
  private:
   const workload::Workload& network_;
   DramNeed need_;
-  std::uint64_t state_bytes_ = 0;
 };
 
 // The whole run as one result: sums of counts, cycles and energies, means over time, and the attention's schedule.

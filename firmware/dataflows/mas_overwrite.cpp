@@ -254,6 +254,7 @@ void Guarded::compute_p(uint32_t core, const GiveWay& given) {
     };
     Command command = softmax(strip(s.s_strip[i], hal::ElementType::kFp16), strip(s.p_strip[i], rt_.type()));
     mask(rt_, command, s.p.row + i * strip_rows_, s.p.key);
+    rt_.add_sinks(command, s.p.head, s.p.row + i * strip_rows_);
     if (given.any() && i == s.own) command.after(gave_.of(core), rt_.cores());
     rt_.vec(core, command.label(s.p.head, s.p.block));
   }

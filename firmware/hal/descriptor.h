@@ -79,7 +79,7 @@ struct BlockScales {
   std::uint32_t block;
   std::uint32_t row[kMostScaled], key[kMostScaled];
 };
-struct RuleTail {          // with kScaled, kMasked, kCapped or a flag of `More`
+struct RuleTail {          // with kScaled, kMasked, kCapped, kSink or a flag of `More`
   std::uint8_t own[8];     // the opcode's own fields
   std::uint32_t scale;     // FP32 bit pattern
   std::uint32_t row, key;  // position in the layer: query of row 0, key of column 0
@@ -88,6 +88,7 @@ struct RuleTail {          // with kScaled, kMasked, kCapped or a flag of `More`
   union More {
     std::uint32_t map[kMapBits / 32];  // kBlocked (window_of)
     std::uint32_t slope[kMostSlopes];  // kSloped: one per query head, from the first row's head on; FP32 bit patterns
+    std::uint32_t sink[kMostSlopes];   // kSink: as kSloped; numbers of FP16
     std::uint16_t bucket[kBuckets];    // kBucketed: FP16
     BlockScales scales;                // kBlockScaled
   } more;
@@ -159,7 +160,7 @@ static_assert(sizeof(NormTail) == 8 && sizeof(ActivateTail) == 1 && sizeof(Dequa
 
 // Descriptor length in bytes that the flags require.
 constexpr std::uint16_t length_with(std::uint16_t flags) {
-  constexpr std::uint16_t kMore = kBlocked | kSloped | kBucketed | kBlockScaled;
+  constexpr std::uint16_t kMore = kBlocked | kSloped | kSink | kBucketed | kBlockScaled;
   const std::size_t end = (flags & kMore) != 0     ? sizeof(RuleTail)
                           : (flags & kCapped) != 0 ? offsetof(RuleTail, more)
                           : (flags & kMasked) != 0 ? offsetof(RuleTail, cap)
@@ -226,6 +227,8 @@ constexpr bool has(const Descriptor& d, const OperandInfo& o) {
       return (d.flags & kUnscaled) == 0 && ((d.flags & kFirst) == 0 || (d.flags & kTwoScales) != 0);
     case When::kCentred:
       return d.tail.norm.centred != 0;
+    case When::kSunk:
+      return (d.flags & kSink) != 0;
   }
   return false;
 }

@@ -46,6 +46,7 @@ constexpr std::uint32_t kMapped = 16;        // the mask's map of blocks is at k
 constexpr std::uint32_t kPadded = 32;        // each batch has its own number of valid keys, at kContextsAddress
 constexpr std::uint32_t kSlopedJob = 64;     // ALiBi: slopes of the query heads are at kBiasAddress
 constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
+constexpr std::uint32_t kSunkJob = 32768;    // learned sinks of the query heads are at kBiasAddress
 constexpr std::uint32_t kAddedJob = 512;     // biases are a tensor: Addends is at kBiasAddress
 constexpr std::uint32_t kAppends = 256;  // K and V of new tokens are copied into the cache; Append is at kAppendAddress
 constexpr std::uint32_t kListed = 2048;  // the job was recorded beforehand as a command list (list.h)

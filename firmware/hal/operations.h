@@ -47,7 +47,8 @@ enum Flags : std::uint16_t {
   kMasked = 512,
   kNormalised = 1024,
   kCapped = 2048,
-  kSloped = 4096,
+  kSloped = 4096,  // MAC only
+  kSink = 4096,    // VEC only
   kBucketed = 8192,
   kBlockScaled = 16384,
   kForwarded = 32768,
@@ -78,6 +79,8 @@ inline constexpr FlagInfo kFlags[] = {
     {kNormalised, "normalised", Unit::kMac, "over the sums of A's rows, which are the partials' last column"},
     {kCapped, "capped", Unit::kMac, "a scaled sum x becomes cap * tanh(x / cap)"},
     {kSloped, "sloped", Unit::kMac, "scores: plus ALiBi's bias, the row's slope times the distance of query and key"},
+    {kSink, "sink", Unit::kVec,
+     "the sum of a row has one term more, e^(x - its maximum), for the learned number x of the row's query head"},
     {kBucketed, "bucketed", Unit::kMac, "scores: plus T5's bias of the relative position"},
     {kBlockScaled, "block_scaled", Unit::kMac,
      "of INT8, with `scaled`: by the scales of blocks of rows and keys, too; partials are FP32"},
@@ -127,6 +130,7 @@ enum class When : std::uint8_t {
   kScaling,       // no kUnscaled
   kScalingSum,    // no kUnscaled, and kTwoScales if kFirst
   kCentred,       // NormTail::centred
+  kSunk,          // kSink
 };
 
 struct OperandInfo {
@@ -233,7 +237,7 @@ inline constexpr OperationInfo kAll[] = {
      V::kOne,
      {"softmax"},
      {"P"},
-     kMasked | kBlocked | kInOrder | kForwarded,
+     kMasked | kBlocked | kInOrder | kForwarded | kSink,
      {in("S", 0, E::kRows, E::kOwn, T::kFp16).replaceable(), out("P", 1, E::kRows, E::kLength, T::kTensor)},
      nullptr,
      "every row of P is the softmax of that row of S; of one byte an element: relative to the row's maximum"},
@@ -294,11 +298,12 @@ inline constexpr OperationInfo kAll[] = {
      V::kOne,
      {"divide"},
      {"O"},
-     kInOrder,
+     kInOrder | kSink,
      {in("R", 0, E::kRows, E::kOwn, T::kFp32).running(), out("O", 1, E::kRows, E::kLength, T::kRounded).replaceable(),
-      in("denominator", 2, E::kRows, E::kOne, T::kFp32).running()},
+      in("denominator", 2, E::kRows, E::kOne, T::kFp32).running(),
+      in("M", 3, E::kRows, E::kOne, T::kFp16).only(When::kSunk).running()},
      nullptr,
-     "O = R / denominator"},
+     "O = R / denominator; with a sink, M is the row's maximum"},
     {Opcode::kRescale,
      "rescale",
      Unit::kVec,

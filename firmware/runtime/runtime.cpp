@@ -299,7 +299,23 @@ void Runtime::check_more(uint32_t rows, uint32_t keys) {
   }
 }
 
-// Slopes, buckets and scales are read from the mailbox for every command.
+// FP32 numbers of the query heads of those rows, at most kMostSlopes.
+void Runtime::read_by_head(uint32_t* numbers, uint32_t head, uint32_t row, uint32_t rows, const hal::Mask& mask) {
+  const uint32_t heads = rules_.group, first = head % layer().heads * heads + row / mask.queries;
+  const uint32_t count = (row % mask.queries + rows - 1) / mask.queries + 1;
+  if (count > hal::kMostSlopes) refuse(RowTiling::kNq, rows);
+  const uint32_t known = min(count, layer().heads * heads - first);  // rows beyond the last query are padding
+  if (ok()) read(hal::kBiasAddress + uint64_t{first} * 4, numbers, min(known, hal::kMostSlopes) * 4);
+}
+
+void Runtime::place_sinks(Command& command, uint32_t head, uint32_t row, const hal::Mask& mask) {
+  hal::RuleTail& rule = command.with(hal::kSink).raw().tail.rule;
+  rule.row = row;
+  rule.mask = mask;
+  read_by_head(rule.more.sink, head, row, command.raw().rows, mask);
+}
+
+// Slopes, buckets, sinks and scales are read from the mailbox for every command.
 void Runtime::place_scores(Command& command, const ScorePosition& at, const hal::Mask& mask) {
   hal::Descriptor& d = command.raw();
   if ((job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0) {
@@ -308,13 +324,10 @@ void Runtime::place_scores(Command& command, const ScorePosition& at, const hal:
     d.tail.rule.row = at.row;
     d.tail.rule.key = at.key;
     d.tail.rule.mask = mask;
-    const uint32_t heads = rules_.group, head = at.head % layer().heads * heads + at.row / mask.queries;
     if (sloped) {
-      const uint32_t count = (at.row % mask.queries + at.rows - 1) / mask.queries + 1;
-      if (count > hal::kMostSlopes) refuse(RowTiling::kNq, at.rows);
-      const uint32_t known = min(count, layer().heads * heads - head);  // rows beyond the last query are padding
-      if (ok()) read(hal::kBiasAddress + uint64_t{head} * 4, d.tail.rule.more.slope, min(known, hal::kMostSlopes) * 4);
+      read_by_head(d.tail.rule.more.slope, at.head, at.row, at.rows, mask);
     } else {
+      const uint32_t head = at.head % layer().heads * rules_.group + at.row / mask.queries;
       constexpr uint32_t kBytes = sizeof d.tail.rule.more.bucket;
       read(hal::kBiasAddress + uint64_t{head} * kBytes, d.tail.rule.more.bucket, kBytes);
     }

@@ -90,6 +90,13 @@ class Runtime {
   }
   void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const LoadChannels& channels);
   Command& place_values(Command& command, const ScorePosition& at);
+  // Adds the learned sinks of the heads of `rows` queries from `row` on to a softmax or division of whole rows. If a
+  // row's keys are split, only the command that divides by the sum of all parts has them.
+  bool has_sinks() const { return (job_.flags & hal::kSunkJob) != 0; }
+  void add_sinks(Command& command, uint32_t head, uint32_t row) { add_sinks(command, head, row, mask()); }
+  void add_sinks(Command& command, uint32_t head, uint32_t row, const hal::Mask& mask) {
+    if (has_sinks()) place_sinks(command, head, row, mask);
+  }
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return cores_; }  // cores in use: all, unless L1 does not hold the buffers of all cores
   // Cores differ in speed and get work in proportion.
@@ -265,6 +272,8 @@ class Runtime {
   [[gnu::noinline]] void check_more(uint32_t rows, uint32_t keys);
   void read_block_scales(Command& command, const ScorePosition& at, bool scores);
   void place_scores(Command& command, const ScorePosition& at, const hal::Mask& mask);
+  [[gnu::noinline]] void place_sinks(Command& command, uint32_t head, uint32_t row, const hal::Mask& mask);
+  void read_by_head(uint32_t* numbers, uint32_t head, uint32_t row, uint32_t rows, const hal::Mask& mask);
   [[gnu::noinline]] void placed_scores(uint32_t lane, uint32_t core, Command& command, const ScorePosition& at,
                                        const hal::Mask& mask);
   Events load_addends(uint32_t lane, Command& command, const ScorePosition& at);

@@ -94,6 +94,12 @@ void scale_add_row(float* x, float a, const float* z, float b, std::size_t n) {
 
 float scaled(float x, float a) { return canonical(x * a); }
 
+float with_sink(float l, Half maximum, Half sink) {
+  if (is_nan(maximum)) return std::numeric_limits<float>::quiet_NaN();
+  if (key(maximum) >= key(sink)) return canonical(l + exp_scale(sink, maximum));
+  return canonical(l + 1 / exp_scale(maximum, sink));
+}
+
 void divide_row(const float* x, float l, Half* out, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) out[j] = half_from_float(x[j] / l);
 }

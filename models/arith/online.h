@@ -14,6 +14,8 @@
 //                without b: (x * a) + z; without a: z or (z * b), -0 becoming +0
 //  scaled        FP32, the first of those operations alone: x = scaled(x, a), then x * 1 + z, is scale_add
 //  divide        FP32 x / l, rounded, then rounded to FP16
+//  with_sink     FP32 l + e^(x - M) for a finite sink x: l + exp_scale(x, M), or l + 1 / exp_scale(M, x) for x above M,
+//                each operation rounded; +inf where that scale is 0, so that the row's quotients are 0
 //
 // Special values. M' = -inf (only -inf so far): exp, exp_sum and exp_scale give 0, so that a row of only -inf ends as 0
 // / 0. M' = +inf or NaN: exp gives 0x7E00, exp_sum and exp_scale the FP32 NaN 0x7FC00000. An x of -inf below a finite
@@ -43,6 +45,7 @@ float exp_scale(Half from, Half to);
 void scale_add_row(float* x, float a, const float* z, std::size_t n);
 void scale_add_row(float* x, float a, const float* z, float b, std::size_t n);
 float scaled(float x, float a);  // x * a
+float with_sink(float l, Half maximum, Half sink);
 void divide_row(const float* x, float l, Half* out, std::size_t n);
 
 }  // namespace attnvp::arith

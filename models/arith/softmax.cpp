@@ -39,18 +39,24 @@ ATTNVP_STEP RowMax find_max(const Half* in, std::size_t n) {
   return {static_cast<Half>(order_key(key)), static_cast<Half>(magnitude)};
 }
 
-bool is_nan_row(RowMax max) {
-  return is_nan(max.greatest_magnitude) || max.greatest == kHalfInfinity || max.greatest == (kHalfInfinity | kHalfSign);
+bool is_nan_row(RowMax max, const Half* sink) {
+  return is_nan(max.greatest_magnitude) || max.greatest == kHalfInfinity ||
+         (sink == nullptr && max.greatest == (kHalfInfinity | kHalfSign));
 }
 
-ATTNVP_STEP void row_body(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) {
+ATTNVP_STEP void row_body(const Half* in, Half* out, std::size_t n, const Half* sink, std::uint32_t* terms) {
   const RowMax max = find_max(in, n);
-  if (is_nan_row(max)) {
+  if (is_nan_row(max, sink)) {
     std::fill(out, out + n, kHalfNan);
     return;
   }
-  const auto top = static_cast<std::uint32_t>(fixed_step(max.greatest));  // rounding is monotonic
+  auto top = static_cast<std::uint32_t>(fixed_step(max.greatest));  // rounding is monotonic
   std::uint64_t sum = 0;
+  if (sink != nullptr) {
+    const std::int32_t x = fixed_step(*sink);
+    top = static_cast<std::uint32_t>(std::max(fixed_step(max.greatest), x));
+    sum = term_value(exponential(top - static_cast<std::uint32_t>(x)));
+  }
   for (std::size_t j = 0; j < n; ++j) {
     const std::uint32_t term = exponential(top - static_cast<std::uint32_t>(fixed_step(in[j])));
     terms[j] = term;
@@ -62,11 +68,13 @@ ATTNVP_STEP void row_body(const Half* in, Half* out, std::size_t n, std::uint32_
   }
 }
 
-void row_portable(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) { row_body(in, out, n, terms); }
+void row_portable(const Half* in, Half* out, std::size_t n, const Half* sink, std::uint32_t* terms) {
+  row_body(in, out, n, sink, terms);
+}
 
 #ifdef ATTNVP_HAS_AVX2
-ATTNVP_AVX2 void row_avx2(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) {
-  row_body(in, out, n, terms);
+ATTNVP_AVX2 void row_avx2(const Half* in, Half* out, std::size_t n, const Half* sink, std::uint32_t* terms) {
+  row_body(in, out, n, sink, terms);
 }
 #endif
 
@@ -94,10 +102,10 @@ Half normalise(ExpTerm term, Reciprocal reciprocal) {
   return static_cast<Half>(probability(pack(term), reciprocal.value, reciprocal.exponent));
 }
 
-void softmax_row_reference(const Half* in, Half* out, std::size_t n) {
+void softmax_row_reference(const Half* in, Half* out, std::size_t n, const Half* sink) {
   bool nan = n == 0;
-  bool all_minus_infinity = true;
-  std::int32_t top = kFixedMinusInfinity;
+  bool all_minus_infinity = sink == nullptr;
+  std::int32_t top = sink == nullptr ? kFixedMinusInfinity : fixed_from_half(*sink);
   for (std::size_t j = 0; j < n; ++j) {
     nan = nan || is_nan(in[j]) || in[j] == kHalfInfinity;
     if (nan) break;
@@ -106,22 +114,22 @@ void softmax_row_reference(const Half* in, Half* out, std::size_t n) {
   }
   if (nan || all_minus_infinity) return std::fill(out, out + n, kHalfNan);
 
-  const auto difference = [&](std::size_t j) {
-    return static_cast<std::uint32_t>(top) - static_cast<std::uint32_t>(fixed_from_half(in[j]));
+  const auto term = [&](Half x) {
+    return exp_step(static_cast<std::uint32_t>(top) - static_cast<std::uint32_t>(fixed_from_half(x)));
   };
-  std::uint64_t sum = 0;
-  for (std::size_t j = 0; j < n; ++j) sum += sum_term(exp_step(difference(j)));
+  std::uint64_t sum = sink == nullptr ? 0 : sum_term(term(*sink));
+  for (std::size_t j = 0; j < n; ++j) sum += sum_term(term(in[j]));
   const Reciprocal inverse = reciprocal(sum);
-  for (std::size_t j = 0; j < n; ++j) out[j] = normalise(exp_step(difference(j)), inverse);
+  for (std::size_t j = 0; j < n; ++j) out[j] = normalise(term(in[j]), inverse);
 }
 
-void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace) {
+void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace, const Half* sink) {
   if (n == 0) return;
   std::uint32_t* const terms = workspace.terms.get(n);
 #ifdef ATTNVP_HAS_AVX2
-  if (current_isa() >= Isa::kAvx2) return row_avx2(in, out, n, terms);
+  if (current_isa() >= Isa::kAvx2) return row_avx2(in, out, n, sink, terms);
 #endif
-  row_portable(in, out, n, terms);
+  row_portable(in, out, n, sink, terms);
 }
 
 namespace {

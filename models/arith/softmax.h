@@ -27,8 +27,10 @@
 // within 1 FP16 ulp of the correctly rounded softmax. A row of n equal values gives 1/n within that ulp, exactly
 // rounded if n is a power of two. R has 17 bits; about 1% of the other n reach the full ulp.
 //
+// A row may have a sink, an FP16 number x that is no element: M = max(M, X), and S has the term of D = M - X more.
+//
 // Special rows, as in an IEEE softmax: any NaN, any +inf or only -inf give a row of 0x7E00; -inf beside a finite value
-// gives +0.
+// gives +0. A row of only -inf with a sink is all +0.
 #pragma once
 
 #include <array>
@@ -69,9 +71,9 @@ Reciprocal reciprocal(std::uint64_t sum);  // sum >= 2^40
 Half normalise(ExpTerm term, Reciprocal reciprocal);
 
 // Reference, element by element, and an optimised implementation with the same bits. n <= kSoftmaxMaxLength; in == out
-// is allowed.
-void softmax_row_reference(const Half* in, Half* out, std::size_t n);
-void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace);
+// is allowed. `sink`: a finite number, or nullptr.
+void softmax_row_reference(const Half* in, Half* out, std::size_t n, const Half* sink = nullptr);
+void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace, const Half* sink = nullptr);
 
 // Soft-cap of scores before softmax: cap * tanh(x / cap). Computed in double from additions, products and quotients
 // only, so that all hosts give the same bits. Absolute error below 1e-14 * cap.

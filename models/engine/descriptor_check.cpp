@@ -80,10 +80,15 @@ Refusal check_rules(const hal::Descriptor& d) {
   Refusal refusal = check_length(d, hal::length_with(d.flags));
   const hal::Mask& m = d.tail.rule.mask;
   if (refusal.any()) return refusal;
-  const bool blocked = (d.flags & hal::kBlocked) != 0, biased = (d.flags & (hal::kSloped | hal::kBucketed)) != 0;
+  const bool blocked = (d.flags & hal::kBlocked) != 0,
+             biased = (d.flags & (hal::kSloped | hal::kSink | hal::kBucketed)) != 0;
   if (blocked && (m.block == 0 || (m.block & (m.block - 1)) != 0)) {
     return {FaultCode::kBadOperand, d.operand[0].address,
             fmt::format("a {} with a map of blocks of {} keys", name_of(operation_of(d)), m.block)};
+  }
+  if (blocked && (d.flags & hal::kSink) != 0) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("a {} with a map of blocks and sinks, which take the same bytes", name_of(operation_of(d)))};
   }
   if (blocked && m.queries > 0) {
     const std::uint32_t keys = hal::is_product(d) ? hal::product_of(d).n : d.operand[0].columns;
@@ -96,7 +101,7 @@ Refusal check_rules(const hal::Descriptor& d) {
   }
   if (biased && m.queries == 0) {
     return {FaultCode::kBadOperand, d.operand[0].address,
-            fmt::format("a {} with a bias on 0 queries", name_of(operation_of(d)))};
+            fmt::format("a {} with biases or sinks of heads on 0 queries", name_of(operation_of(d)))};
   }
   if ((d.flags & hal::kMasked) == 0 || (m.any() && m.queries > 0)) return refusal;
   return {FaultCode::kBadOperand, d.operand[0].address,

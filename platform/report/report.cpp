@@ -211,6 +211,7 @@ nlohmann::ordered_json network_json(const workload::Workload& w) {
   }
   if (a.scale != 1) j["scale"] = a.scale;
   if (a.soft_cap > 0) j["softcap"] = a.soft_cap;
+  if (a.sink) j["sink"] = true;
   if (a.value_emb > 0) j["value_emb"] = a.value_emb;
   add_types();
   if (w.model.layers > 1) j["layers"] = w.model.layers;

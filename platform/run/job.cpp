@@ -106,6 +106,9 @@ AttentionShape shape_of(const workload::Attention& n) {
       return workload::bias_of(n, head, query, key);
     };
   }
+  for (std::uint32_t head = 0; n.sink && head < n.heads; ++head) {
+    shape.sinks.push_back(static_cast<double>(arith::float_from_half(workload::sink_of(head))));
+  }
   return shape;
 }
 

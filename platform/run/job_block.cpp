@@ -99,13 +99,19 @@ void add_places(schedule::Job& made, const workload::Attention& n) {
   };
   if (n.mask.block != 0) add(hal::kMapped, hal::kMapAddress, n.map);
   if (n.mask.is_padded()) add(hal::kPadded, hal::kContextsAddress, n.valid);
-  if (n.bias == workload::Bias::kNone || n.bias == workload::Bias::kTensor) return;
   std::vector<std::uint32_t> words;
+  const auto add_number = [&words](float number) {
+    words.emplace_back();
+    std::memcpy(&words.back(), &number, sizeof number);
+  };
+  if (n.sink) {
+    for (std::uint32_t head = 0; head < n.heads; ++head) add_number(arith::float_from_half(workload::sink_of(head)));
+    return add(hal::kSunkJob, hal::kBiasAddress, std::move(words));
+  }
+  if (n.bias == workload::Bias::kNone || n.bias == workload::Bias::kTensor) return;
   for (std::uint32_t head = 0; head < n.heads; ++head) {
     if (n.bias == workload::Bias::kAlibi) {
-      const float slope = workload::alibi_slope(head, n.heads);
-      words.emplace_back();
-      std::memcpy(&words.back(), &slope, sizeof slope);
+      add_number(workload::alibi_slope(head, n.heads));
       continue;
     }
     for (std::uint32_t i = 0; i < hal::kBuckets; i += 2) {
@@ -182,7 +188,7 @@ void add_rules(schedule::Job& made, const workload::Attention& n, const Schedule
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
   if (n.mask.any() || n.scale != 1 || job.layer.ragged == 2 || n.page > 0 || n.bias != workload::Bias::kNone ||
-      group > 1) {
+      n.sink || group > 1) {
     job.flags |= hal::kRuled;
   }
   made.contexts = n.contexts;
@@ -220,6 +226,13 @@ void check_dataflow(const workload::Workload& w, const Schedule& schedule) {
     throw config::ConfigError(
         fmt::format("{} with {}: that dataflow takes layers with softmax=none only", w.name(), schedule.text));
   }
+}
+
+// One-byte P of whole rows is relative to a row's maximum; the array divides by the sum of its elements.
+void check_sink(const workload::Attention& n, const Schedule& schedule) {
+  if (!n.sink || !arith::is_relative(n.type) || schedule.declaration().is(firmware::kOnePass)) return;
+  throw config::ConfigError(fmt::format("{} with {}: sinks with P of one byte need one pass; allowed: {}", n.name,
+                                        schedule.text, dataflows_with(firmware::kOnePass, *schedule.firmware)));
 }
 
 void check_cache(const workload::Attention& n, const schedule::Job& made, const Schedule& schedule) {
@@ -383,6 +396,7 @@ schedule::Job make_job(const MachineConfig& machine, const workload::Workload& w
   workload::refuse_scope(w);
   check_type(machine, w);
   check_dataflow(w, schedule);
+  if (w.is_attention()) check_sink(w.attention(), schedule);
   Dram dram;
   std::visit([&](const auto& operation) { add_operation(made, dram, operation, schedule); }, w.operation);
   add_stage(made, machine);

@@ -125,6 +125,7 @@ std::string Attention::rules() const {
   if (append) text += " append=on";
   if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
   if (soft_cap > 0) text += fmt::format(" softcap={:.9g}", soft_cap);
+  if (sink) text += " sink=1";
   if (!softmax) text += " softmax=none";
   if (type != hal::ElementType::kFp16) text += " type=" + attnvp::name_of(type);
   if (out != hal::ElementType::kFp16) text += " out=" + attnvp::name_of(out);

@@ -62,6 +62,7 @@ struct Attention {
   hal::ElementType type = hal::ElementType::kFp16;  // of Q, K, V and P
   hal::ElementType out = hal::ElementType::kFp16;   // of O
   float soft_cap = 0;                               // applied to scaled scores: cap * tanh(score / cap); 0: none
+  bool sink = false;                                // softmax sums have a term of each query head (sink_of)
   bool softmax = true;                              // false: no softmax between the two products, (Q.K^T).V
   std::vector<Request> requests;                    // in place of `batch` equal ones; contexts are then their tokens
   std::uint32_t page = 0;                           // tokens in a page of the cache; 0: no paging
@@ -114,6 +115,8 @@ struct Attention {
 float alibi_slope(std::uint32_t head, std::uint32_t heads);
 // Synthetic value for T5's learned bias of a bucket.
 arith::Half relative_bias(std::uint32_t head, std::uint32_t bucket);
+// Synthetic value for the learned sink of a query head: one more term e^sink of its softmax sums, without a key.
+arith::Half sink_of(std::uint32_t head);
 // Bias of query `query` and key `key` (queries count over all batches); added to the scaled score before rounding.
 double bias_of(const Attention& attention, std::uint32_t head, std::uint32_t query, std::uint32_t key);
 

@@ -27,14 +27,22 @@ float alibi_slope(std::uint32_t head, std::uint32_t heads) {
   return static_cast<float>(std::exp2(-step * place));
 }
 
-// Magnitudes of learned biases, different for every head and bucket: multiples of 1/16 between -4 and 4.
-arith::Half relative_bias(std::uint32_t head, std::uint32_t bucket) {
-  std::uint32_t x = (head * hal::kBuckets + bucket + 1) * 2654435761U;
+namespace {
+
+// Magnitudes of learned numbers, different for every index: multiples of 1/16 between -4 and 4.
+arith::Half learned(std::uint32_t index) {
+  std::uint32_t x = (index + 1) * 2654435761U;
   x ^= x >> 15;
   x *= 2246822519U;
   x ^= x >> 13;
   return arith::half_from_double((static_cast<double>(x % 129) - 64) / 16);
 }
+
+}  // namespace
+
+arith::Half relative_bias(std::uint32_t head, std::uint32_t bucket) { return learned(head * hal::kBuckets + bucket); }
+
+arith::Half sink_of(std::uint32_t head) { return learned(head); }
 
 double bias_of(const Attention& n, std::uint32_t head, std::uint32_t query, std::uint32_t key) {
   const std::uint32_t heads = n.heads * n.group(), batch = head / heads;

@@ -138,6 +138,22 @@ void complete_serving(Attention& n, const K& keys, const Origin& origin, const N
       refuse(bias, fmt::format("found 1 with {} heads, whose biases have no room in the mailbox", n.heads));
     }
   }
+  n.sink = keys.sink != 0;
+  if (n.sink) {
+    const auto alone = [&](bool is_other, const char* other) {
+      if (is_other) refuse("sink", fmt::format("found 1; with '{}' allowed is 0", name_of(other)));
+    };
+    alone(!n.softmax, "softmax");
+    alone(n.bias != Bias::kNone, n.bias == Bias::kTensor ? "bias" : bias);
+    alone(n.mask.block != 0, "block_mask");
+    const std::uint32_t group = n.heads / n.heads_of_kv();
+    if (group > hal::kMostSlopes) {
+      refuse("sink", fmt::format("found 1; allowed are at most {} heads of Q for each of K and V", hal::kMostSlopes));
+    }
+    if (n.heads > hal::kMostBiasBytes / 4) {
+      refuse("sink", fmt::format("found 1 with {} heads, whose sinks have no room in the mailbox", n.heads));
+    }
+  }
   if (n.scale_block != 0) {
     if ((n.scale_block & (n.scale_block - 1)) != 0) {
       refuse("scale_block", fmt::format("found {}; allowed is a power of two", n.scale_block));
@@ -231,7 +247,9 @@ void select_block(Workload& w) {
   const std::vector<Block> blocks = w.model.all_blocks();
   const Block& block = blocks[w.model.block];
   w.model.layers = 0;
-  for (const Block& b : blocks) w.model.layers += b.has_window == block.has_window ? b.count : 0;
+  for (const Block& b : blocks) {
+    if (b.has_window == block.has_window && b.is_encoder == block.is_encoder) w.model.layers += b.count;
+  }
   w.attention() = attention_of(w, block);
 }
 
@@ -302,6 +320,7 @@ Workload complete(K keys, const Origin& origin, const NameOf& name_of, const Len
   Workload workload(std::move(network));
   workload.model = keys.model;
   complete_model(workload.model, keys, origin, name_of);
+  if (workload.model.has_cross() && workload.model.encoder == 0) workload.model.encoder = workload.attention().seq_kv;
   workload.scope = keys.scope;
   if (keys.scope == Scope::kAttention) select_block(workload);
   return workload;

@@ -201,9 +201,33 @@ class ModelReader {
                                     in_quotes(layer_type), sliding > 0 ? kSliding : kFull, layers.value));
     }
     read_experts(kinds);
-    set_blocks(kinds, layers, layer_type == kSliding);
-    if (read_causal(sliding > 0, window, from)) set("causal", "1", of_type());
+    if (has_decoder()) {
+      set_decoder(layers);
+    } else {
+      set_blocks(kinds, layers, layer_type == kSliding);
+    }
+    if (has_decoder() || read_causal(sliding > 0, window, from)) set("causal", "1", of_type());
     if (sliding > 0) set("window", std::to_string(window), from);
+  }
+
+  bool has_decoder() const { return family_.encoder_decoder && file_.flag("is_encoder_decoder").value_or(true); }
+
+  // An encoder of `layers`, and a decoder of the same widths.
+  void set_decoder(const Number& layers) {
+    const DecoderKeys& d = family_.decoder;
+    const std::uint64_t own = file_.whole(d.layers).value_or(layers.value);
+    if (own + layers.value > kMostLayers) {
+      file_.refuse(d.layers, fmt::format("found {}; allowed are {} layers of both parts", own, kMostLayers));
+    }
+    set("blocks", fmt::format("{}*encoder+{}*cross", layers.value, own),
+        derived(fmt::format("'{}' and '{}'", family_.keys.layers, d.layers)));
+    const auto is_same = [&](const char* key, const char* encoder_key, std::uint64_t of_encoder) {
+      if (key == nullptr || file_.whole(key).value_or(of_encoder) == of_encoder) return;
+      file_.refuse_value(key, fmt::format("that of '{}', {}", encoder_key, of_encoder));
+    };
+    is_same(d.heads, family_.keys.heads, heads_.value);
+    is_same(d.ffn, family_.keys.ffn, number(family_.keys.ffn, ModelKeys{}.ffn, family_.defaults.ffn).value);
+    if (family_.mel_bins > 0) set("mel_bins", number("num_mel_bins", nullptr, family_.mel_bins));
   }
 
   // Blocks of equal layers, in the order of their first layers; `is_windowed`: of the selected layer type.
@@ -407,6 +431,7 @@ class ModelReader {
       }
       set("relative", "1", of_type());
     }
+    if (family_.sinks) set("sink", "1", of_type());
     if (family_.alibi) {
       const auto inner = file_.inside("attn_config");
       const auto given = (inner ? *inner : file_).flag("alibi");
@@ -450,8 +475,12 @@ class ModelReader {
           derived("'patch_size' and 'num_channels'"));
       return;
     }
+    const char* const of_decoder = has_decoder() ? family_.decoder.positions : nullptr;
     std::uint64_t tokens = kMostTokens;
-    if (family_.defaults.positions > 0 || file_.find(key) != nullptr) {
+    if (of_decoder != nullptr) {
+      set("encoder", number(key, ModelKeys{}.positions, family_.defaults.positions));
+      tokens = number(of_decoder, nullptr, family_.decoder.positions_default).value;
+    } else if (family_.defaults.positions > 0 || file_.find(key) != nullptr) {
       tokens = number(key, ModelKeys{}.positions, family_.defaults.positions).value;
     }
     if (family_.positions == Positions::kAfterPadding) {
@@ -464,7 +493,7 @@ class ModelReader {
     if (tokens > kMostTokens) {
       set("seq", std::to_string(kMostTokens), {ProvenanceKind::kAssumed, "as many as are asked for", {}});
     } else {
-      set("seq", std::to_string(tokens), derived(fmt::format("'{}'", key)));
+      set("seq", std::to_string(tokens), derived(fmt::format("'{}'", of_decoder != nullptr ? of_decoder : key)));
     }
   }
 
@@ -494,9 +523,6 @@ class ModelReader {
     }
     if (file_.flag("add_cross_attention").value_or(false)) {
       no_layer(file_.named("add_cross_attention") + ": cross-attention is not part of a layer");
-    }
-    if (family_.encoder_decoder && file_.flag("is_encoder_decoder").value_or(true)) {
-      result_.no_model = fmt::format("model_type '{}': a decoder with cross-attention is not part of a model", type_);
     }
     bool gated = family_.gated;
     const std::string activation = read_activation(gated);
@@ -547,14 +573,14 @@ class ModelReader {
 
   // Embedding and last projection.
   void read_ends() {
-    if (family_.defaults.vocabulary > 0) {
+    if (family_.defaults.vocabulary > 0 && (has_decoder() || family_.mel_bins == 0)) {
       set("vocabulary", number(family_.keys.vocabulary, nullptr, family_.defaults.vocabulary));
       const auto tied = file_.flag("tie_word_embeddings");
       if (tied.value_or(family_.defaults.tied)) {
         set("tied", "1", tied ? of_key("tie_word_embeddings") : of_class("tie_word_embeddings"));
       }
     }
-    if (!family_.last_projection) set("logits", "none", of_type());
+    if (!family_.last_projection && !has_decoder()) set("logits", "none", of_type());
     if (family_.embedding_norm) set("embedding_norm", "1", of_type());
     if (!family_.learned_positions) return;
     set("positions", std::to_string(tokens_), derived("positions that tokens can have"));

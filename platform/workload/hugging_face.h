@@ -19,7 +19,7 @@ struct ModelFile {
   std::vector<config::Setting> settings;    // the same keys as in network files
   std::vector<config::Provenance> sources;  // one for each setting
   // Why scope=layer and scope=model are not available; a sentence that names the key. Empty: available.
-  std::string no_layer, no_model;
+  std::string no_layer;
   std::uint32_t block = 0;  // first block with the layer type; 0: none was selected
 };
 

@@ -107,6 +107,9 @@ const Schema<NetworkKeys>& network_schema() {
       make_key<K>(number("relative", KeyUnit::kCount, 0, 1,
                          "1: scores get T5's bias of the relative position, one of 32 numbers of the head"),
                   &K::relative),
+      make_key<K>(number("sink", KeyUnit::kCount, 0, 1,
+                         "1: each query head has a learned sink, one more term of its softmax sums without a key"),
+                  &K::sink),
       with_note(
           make_key<K>(
               config::text("bias",
@@ -190,6 +193,7 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
                                              {"valid", "valid"},
                                              {"alibi", "alibi"},
                                              {"relative", "relative"},
+                                             {"sink", "sink"},
                                              {"bias", "bias"},
                                              {"scale_block", "scale_block"},
                                              {"append", "append"}});

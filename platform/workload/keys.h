@@ -35,7 +35,7 @@ struct NetworkKeys {
   Scope scope = Scope::kAttention;
   std::uint32_t seq = 0;
   std::string contexts;
-  std::uint32_t causal = 0, history = kNoHistory, alibi = 0, relative = 0;
+  std::uint32_t causal = 0, history = kNoHistory, alibi = 0, relative = 0, sink = 0;
   std::string blocks, expert_skew, expert_capacity;
   NormKind norm = NormKind::kAuto;
   ActivationKind activation = ActivationKind::kAuto;

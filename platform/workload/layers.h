@@ -17,7 +17,7 @@ struct LayerOperation {
   std::uint32_t count = 1;       // times in the layer, one after the other
   std::uint64_t parameters = 0;  // of all times together, also of experts without tokens
   std::uint64_t active = 0;      // parameters that one token multiplies
-  std::uint32_t waiting = 0;     // tensors of tokens x hidden that wait for a later operation
+  std::uint64_t waiting = 0;     // elements of tensors of rows x hidden that wait for a later operation
   // Names of tensors, in the order of the job's operands: A, B; Q, K, V; X and gamma, beta or angles; both summands. A
   // tensor that neither an operation nor a view writes is an input or a weight. With `count`, tensors have the elements
   // of all times.
@@ -32,7 +32,8 @@ struct LayerGroup {
   std::vector<LayerOperation> operations;
 };
 
-std::uint64_t tokens_of(const Workload& workload);  // new tokens of all batches or requests
+// New tokens of all batches or requests; rows of the encoder if scope=layer selects a layer of it.
+std::uint64_t tokens_of(const Workload& workload);
 
 // Operations of one layer of the selected block, for all tokens of the batch; fused with Fuse::kOn. Throws ConfigError
 // if the model's width is unknown.
@@ -49,5 +50,7 @@ ParameterCount parameters_of(const std::vector<LayerGroup>& groups);
 
 // Attention of a layer of a block, in its form of latent attention.
 Attention attention_of(const Workload& workload, const Block& block);
+// Attention to the encoder's rows.
+Attention cross_attention_of(const Workload& workload);
 
 }  // namespace attnvp::workload

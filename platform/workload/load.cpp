@@ -101,10 +101,6 @@ void select_layers(K& keys, const ModelFile& model, const std::string& layer_typ
         fmt::format("{}: scope=layer|model: {}; allowed is scope=attention", model.source, model.no_layer));
   }
   if (keys.scope == Scope::kModel) {
-    if (!model.no_model.empty()) {
-      throw ConfigError(fmt::format("{}: scope=model: {}; allowed are scope=attention and scope=layer", model.source,
-                                    model.no_model));
-    }
     if (!layer_type.empty()) {
       throw ConfigError(fmt::format("{}: layer_type: scope=model runs all layers; allowed is none", model.source));
     }

@@ -22,7 +22,8 @@ struct BlockWord {
 };
 constexpr BlockWord kBlockWords[] = {{"window", &Block::has_window, true},   {"full", &Block::has_window, false},
                                      {"experts", &Block::has_experts, true}, {"dense", &Block::has_experts, false},
-                                     {"rotary", &Block::is_rotary, true},    {"nope", &Block::is_rotary, false}};
+                                     {"rotary", &Block::is_rotary, true},    {"nope", &Block::is_rotary, false},
+                                     {"encoder", &Block::is_encoder, true},  {"cross", &Block::has_cross, true}};
 
 }  // namespace
 
@@ -31,6 +32,10 @@ std::vector<Block> Model::all_blocks() const {
   Block all;
   all.count = layers;
   return {all};
+}
+
+bool Model::has_cross() const {
+  return std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.has_cross; });
 }
 
 std::vector<Block> parse_blocks(const std::string& text, const std::function<void(const std::string&)>& refuse) {

@@ -30,6 +30,8 @@ struct Block {
   std::string name = "layer";
   std::uint32_t count = 1;
   bool has_window = true, has_experts = true, is_rotary = true;
+  bool is_encoder = false;  // of the encoder's rows, without a mask
+  bool has_cross = false;   // attention to the encoder's rows behind self-attention
 };
 
 // Latent attention (MLA): K and V are projections of one row of `kv_rank` + `rotary` elements a token.
@@ -70,16 +72,20 @@ struct Model {
 
   std::vector<Block> blocks;  // empty: all layers are alike
   std::uint32_t block = 0;    // of scope=attention and scope=layer: its index, in keys its number from 1; 0: the first
-  std::uint32_t vocabulary = 0;   // rows of the last projection; 0: none
-  std::uint32_t positions = 0;    // learned positions; 0: none
-  std::uint32_t patch = 0;        // elements of a patch, whose projection is the embedding; 0: a table of tokens
-  bool tied = false;              // the last projection has the table of tokens as weights
-  bool embedding_norm = false;    // norm behind the embedding
-  Logits logits = Logits::kAuto;  // never kAuto in a complete model
+  std::uint32_t encoder = 0;  // rows of the encoder; 0: none
+  bool has_encoder_cache = false;  // K and V of the encoder's rows are cached, and its layers do not run
+  std::uint32_t mel_bins = 0;      // of a frame of sound; convolutions of frames are the encoder's embedding; 0: none
+  std::uint32_t vocabulary = 0;    // rows of the last projection; 0: none
+  std::uint32_t positions = 0;     // learned positions; 0: none
+  std::uint32_t patch = 0;         // elements of a patch, whose projection is the embedding; 0: a table of tokens
+  bool tied = false;               // the last projection has the table of tokens as weights
+  bool embedding_norm = false;     // norm behind the embedding
+  Logits logits = Logits::kAuto;   // never kAuto in a complete model
 
   std::vector<Block> all_blocks() const;
   // "window, 22 of 26 layers; block=2 is full" for the selected block; empty: all layers are alike.
   std::string block_text() const;
+  bool has_cross() const;  // some layers attend to the encoder's rows
 };
 
 // Parses "3*dense+58*experts" or "36*window.rotary+12*full.nope": counts and words. Calls `refuse` (which throws) with

@@ -305,7 +305,6 @@ ModelFamily cohere2() {
   return f;
 }
 
-// A head's learned sink, one term of the denominator, is left out.
 ModelFamily gpt_oss() {
   ModelFamily f;
   f.config_class = "GptOssConfig";
@@ -319,6 +318,7 @@ ModelFamily gpt_oss() {
   f.defaults.window = 128;
   f.defaults.pattern = 2;
   f.windows = WindowRule::kPattern;
+  f.sinks = true;
   f.experts.rule = ExpertRule::kAll;
   f.experts.count_default = 128;
   f.experts.chosen_default = 4;
@@ -492,7 +492,6 @@ ModelFamily siglip_vision() {
   return f;
 }
 
-// Its encoder, without the convolutions before it.
 ModelFamily whisper() {
   ModelFamily f = encoder();
   f.config_class = "WhisperConfig";
@@ -503,6 +502,10 @@ ModelFamily whisper() {
   f.defaults.layers = 6;
   f.defaults.heads = 4;
   f.defaults.positions = 1500;
+  f.decoder = {"decoder_layers", "decoder_attention_heads", "decoder_ffn_dim", "max_target_positions", 448};
+  f.defaults.vocabulary = 51865;
+  f.defaults.tied = true;
+  f.mel_bins = 80;
   f.encoder_decoder = true;
   return f;
 }
@@ -521,6 +524,7 @@ ModelFamily t5() {
   f.scale = ScoreScale::kOne;
   f.defaults.vocabulary = 32128;
   f.defaults.tied = true;
+  f.decoder.layers = "num_decoder_layers";
   f.encoder_decoder = true;
   f.last_projection = false;
   return f;

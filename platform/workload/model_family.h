@@ -79,6 +79,12 @@ enum class ScoreScale : std::uint8_t { kHeadWidth, kQueryScalar, kOne };
 // with and without a class token.
 enum class Positions : std::uint8_t { kKey, kAfterPadding, kPatches, kPatchesAlone };
 
+// Keys of the decoder behind an encoder whose keys are ModelKeys; nullptr: as the encoder's.
+struct DecoderKeys {
+  const char *layers = nullptr, *heads = nullptr, *ffn = nullptr, *positions = nullptr;
+  std::uint32_t positions_default = 0;
+};
+
 struct ModelFamily {
   const char* config_class = "";  // source of the defaults
   ModelKeys keys;
@@ -90,6 +96,7 @@ struct ModelFamily {
   bool kv_heads_key = true;   // reads num_key_value_heads
   bool latent = false;        // K and V from one latent row a token (kv_lora_rank)
   bool relative = false;      // T5's bias of the relative position
+  bool sinks = false;         // learned sinks of the query heads
   bool alibi = false;         // reads alibi, of the file or its attn_config
   bool alibi_default = false;
   WindowRule windows = WindowRule::kNone;
@@ -116,7 +123,9 @@ struct ModelFamily {
   bool learned_positions = false;    // added to the embedding
   bool embedding_norm = false;
   const char* share_key = "partial_rotary_factor";
-  bool encoder_decoder = false;  // the encoder is read
+  bool encoder_decoder = false;  // unless is_encoder_decoder is false
+  DecoderKeys decoder;           // of an encoder and a decoder
+  std::uint32_t mel_bins = 0;    // default of num_mel_bins: two convolutions are the encoder's embedding
   bool last_projection = true;   // false: of the model without a head
 };
 

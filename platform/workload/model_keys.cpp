@@ -75,8 +75,14 @@ std::vector<Key<K>> model_keys() {
       text_key(
           "blocks",
           "layers that differ, such as 3*dense+58*experts or 12*full+36*window: counts, and by '.' window or full, "
-          "experts or dense, rotary or nope",
+          "experts or dense, rotary or nope, encoder or cross (with attention to the encoder's rows)",
           "all alike", &K::blocks),
+      model_key("encoder", kLongestSequence, "rows of the encoder, to which 'cross' layers attend", "as many as keys",
+                &Model::encoder),
+      model_key("mel_bins", kWidest,
+                "bins of a frame of sound, of which there are two for a row of the encoder; its embedding is two "
+                "convolutions",
+                "none", &Model::mel_bins),
       model_key("block", kMostOfLayers, "the block that scope=attention and scope=layer run", "1", &Model::block),
       model_key("hidden", kWidest, "width of the model between its operations", "unknown", &Model::hidden),
       model_key("ffn", kWidest, "width of its feed-forward network", "unknown", &Model::ffn),
@@ -179,6 +185,30 @@ void complete_weights(Model& m, const K& keys, const Origin& origin, const NameO
   }
 }
 
+void check_cross(const Model& m, const std::function<void(const char*, const std::string&)>& refuse) {
+  for (const Block& b : m.blocks) {
+    if (b.is_encoder && b.has_cross)
+      refuse("blocks", "found 'encoder' and 'cross' of one layer; allowed is one of them");
+  }
+  if (m.order != Order::kSequential) refuse("order", "with 'cross' layers allowed is sequential");
+  if (m.latent.kv_rank > 0) refuse("kv_rank", "with 'cross' layers allowed is no latent attention");
+}
+
+std::uint32_t first_of_decoder(const Model& m) {
+  const auto first = std::find_if(m.blocks.begin(), m.blocks.end(), [](const Block& b) { return !b.is_encoder; });
+  return static_cast<std::uint32_t>(first - m.blocks.begin()) + 1;
+}
+
+// Removes the encoder's layers, which have run; the selected block is another one.
+void leave_encoder(Model& m) {
+  const auto is_encoder = [](const Block& b) { return b.is_encoder; };
+  const auto first = m.blocks.begin();
+  m.block -= static_cast<std::uint32_t>(std::count_if(first, first + m.block, is_encoder));
+  m.blocks.erase(std::remove_if(first, m.blocks.end(), is_encoder), m.blocks.end());
+  m.layers = 0;
+  for (const Block& b : m.blocks) m.layers += b.count;
+}
+
 void complete_blocks(Model& m, const K& keys, const Origin& origin, const NameOf& name_of) {
   const auto refuse = [&](const char* key, const std::string& why) {
     fail(origin, fmt::format("key '{}': {}", name_of(key), why));
@@ -200,15 +230,27 @@ void complete_blocks(Model& m, const K& keys, const Origin& origin, const NameOf
       refuse("layers", fmt::format("found {}; the blocks have {}", m.layers, layers));
     }
     m.layers = static_cast<std::uint32_t>(layers);
+    const bool encodes = std::any_of(m.blocks.begin(), m.blocks.end(), [](const Block& b) { return b.is_encoder; });
+    if (encodes && !m.has_cross()) refuse("blocks", "found 'encoder' layers; it needs 'cross' layers");
     if (windows && keys.attention.mask.window == 0) refuse("blocks", "found 'full' layers; it needs 'window'");
     if (experts && m.experts.count == 0) refuse("blocks", "found 'dense' layers; it needs 'experts'");
     if (rotary && !m.rotary) refuse("blocks", "found 'nope' layers; it needs 'rotary'");
   }
-  if (m.block == 0) m.block = 1;
+  if (m.has_cross()) check_cross(m, refuse);
+  for (const auto& [key, value] : {std::pair{"encoder", m.encoder}, {"mel_bins", m.mel_bins}}) {
+    if (value > 0 && !m.has_cross()) refuse(key, "it needs 'blocks' with 'cross' layers");
+  }
+  m.has_encoder_cache = m.has_cross() && keys.phase == Phase::kDecode;
+  if (m.block == 0) m.block = m.has_encoder_cache ? first_of_decoder(m) : 1;
   if (const std::size_t most = m.all_blocks().size(); m.block > most) {
     refuse("block", fmt::format("found {}; allowed is 1 to {}", m.block, most));
   }
   --m.block;
+  if (!m.has_encoder_cache) return;
+  if (m.blocks[m.block].is_encoder) {
+    refuse("block", fmt::format("found {}, layers of the encoder, which phase=decode does not run", m.block + 1));
+  }
+  leave_encoder(m);
 }
 
 }  // namespace

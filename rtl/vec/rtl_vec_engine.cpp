@@ -77,6 +77,10 @@ Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
     return {FaultCode::kBadOpcode, d.operand[0].address,
             fmt::format("the RTL of VEC computes softmax and its steps; it has no {}", name_of(operation_of(d)))};
   }
+  if ((d.flags & hal::kSink) != 0) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("the RTL of VEC has no sinks, which this {} has", name_of(operation_of(d)))};
+  }
   const hal::OperandInfo* const result = hal::operand_info(d, 1);
   const bool has_type = result != nullptr && result->role == hal::OperandRole::kWritten;
   if (has_type && !hal::info_of(d.type[1]).in_rtl) {

@@ -99,6 +99,28 @@ TEST(Layers, AreSumsAndGolden) {
   }
 }
 
+// Layers of an encoder, and layers that attend to its rows: values, and work by hand.
+TEST(Layers, OfAnEncoderAndADecoderAreGolden) {
+  const std::string shape =
+      "H=4,HKV=2,N=24,E=16,hidden=64,ffn=96,causal=1,gated=1,vocabulary=40,mel_bins=8,positions=24,"
+      "blocks=2*encoder+3*cross,encoder=37,batch=2,scope=";
+  for (const char* words :
+       {"layer", "layer,block=2", "layer,block=2,fuse=on", "layer,phase=decode,cache=23", "model"}) {
+    const LayerRun all = run("edge", shape + words, "auto", true);
+    EXPECT_TRUE(all.golden_passed()) << words;
+    for (const GroupRun& g : all.groups) {
+      for (const job::ChainResult& c : g.chain) EXPECT_TRUE(c.golden.passed) << words << ", " << g.name;
+      for (const auto& [name, result, count] : g.operations) {
+        EXPECT_TRUE(result.golden.passed) << words << ", " << g.name << ", " << name;
+      }
+    }
+  }
+  const LayerRun cross = run("edge", shape + "layer,block=2,norm=none", "mas", false);
+  // Q, K and V of 24 rows, or K and V of 37; both attentions; O, twice; the network; batches of 2
+  EXPECT_EQ(cross.totals().macs, 2ULL * (24 * 64 * 128 + 24 * 64 * 64 + 37 * 64 * 64 + 2 * 24 * 64 * 64 +
+                                         2 * 64 * 24 * (24 + 37) + 24 * 3 * 64 * 96));
+}
+
 // Products and attention of that type; what lies between them is FP16.
 TEST(Layers, HaveTypes) {
   for (const char* type : {"int8", "fp8_e4m3", "bf16"}) {

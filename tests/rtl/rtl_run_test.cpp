@@ -158,5 +158,17 @@ TEST(RtlRun, WaveformsScopeAndWindowHoldForTheRtl) {
   }
 }
 
+TEST(RtlRun, SinksAreRefused) {
+  for (const auto& [dataflow, operation] : {std::pair{"mas", "softmax"}, {"cascade", "divide"}}) {
+    try {
+      run_vec("H=2,N=32,E=16,sink=1", dataflow, "rtl", false);
+      ADD_FAILURE() << dataflow;
+    } catch (const std::runtime_error& e) {
+      const std::string sentence = std::string("the RTL of VEC has no sinks, which this ") + operation + " has";
+      EXPECT_NE(std::string(e.what()).find(sentence), std::string::npos) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnvp::runs

@@ -231,6 +231,7 @@ void AttentionSteps::normalize(const Item& item, uint32_t block, uint32_t row, u
   const uint32_t at = block + row * score_bytes_;
   command.move(0, at).move(1, at).columns(0, item.keys).columns(1, item.keys);
   if (rt_.mask().any()) mask(rt_, p_.unmasked(), item.row + row, item.key);
+  rt_.add_sinks(p_, item.head, item.row + row);
 }
 
 void AttentionSteps::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {

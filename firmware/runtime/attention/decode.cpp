@@ -369,7 +369,9 @@ void Decode::end_piece(uint32_t core, const TileStep& s) {
 void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool merged) {
   const Item rows = rows_of(s);
   const Matrix o{slot(core, piece), rows.rows, value_emb_, value_emb_ * rt_.out_bytes(), rt_.out_type()};
-  Command last = divide(running(core, piece, rows.rows), o);
+  const Sums sums = running(core, piece, rows.rows);
+  Command last = divide(sums, o);
+  add_sinks(rt_, last, sums.maximum(), rows.head, rows.row, contexts_.mask(s.context));
   if (merged) last.raw().flags |= hal::kInOrder;
   rt_.vec(core_of(core), last.then(o_ready_.of(core)).label(rows.head, rows.block));
   Command store =

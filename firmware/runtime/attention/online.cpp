@@ -51,6 +51,13 @@ Command divide(const Sums& running, const Matrix& o) {
       .operand(2, running.denominator());
 }
 
+void add_sinks(Runtime& rt, Command& divide, const Matrix& maximum, uint32_t head, uint32_t row,
+               const hal::Mask& mask) {
+  if (!rt.has_sinks()) return;
+  divide.operand(3, maximum);
+  rt.add_sinks(divide, head, row, mask);
+}
+
 Command score_tile(const Matrix& q, const Matrix& k, const Matrix& maxima, uint32_t slot) {
   Command command(hal::Opcode::kScoreTile, q.rows);
   command.operand(0, q).operand(1, k).operand(2, maxima);

@@ -41,6 +41,8 @@ Command scale_add(const Sums& running, const Sums& tile, const Matrix& scale, ui
 Command rescale(const Sums& running, const Matrix& before, const Matrix& after);
 // O = numerators / denominator.
 Command divide(const Sums& running, const Matrix& o);
+// Adds the sinks of a head's rows from `row` on to a division; `maximum`: the rows' greatest scores.
+void add_sinks(Runtime& rt, Command& divide, const Matrix& maximum, uint32_t head, uint32_t row, const hal::Mask& mask);
 // S = Q.K^T stays in the array from tile `slot` on; only its row maxima are written.
 Command score_tile(const Matrix& q, const Matrix& k, const Matrix& maxima, uint32_t slot);
 // Sums of the tile, from S in the array and the running maxima.

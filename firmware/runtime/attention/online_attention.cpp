@@ -355,7 +355,10 @@ void OnlineAttention::second_half(uint32_t core, const SlabStep& s) {
 void OnlineAttention::end_slab(uint32_t core, const SlabStep& s) {
   const uint32_t stride = value_emb_ * rt_.out_bytes();
   const Matrix o{q_rows(core, s.slab, 0).address, s.rows, value_emb_, stride, rt_.out_type()};
-  rt_.vec(core, divide(running(core, s), o).then(o_ready_.of(core)).label(s.head, s.block));
+  const Sums sums = running(core, s);
+  Command last = divide(sums, o);
+  add_sinks(rt_, last, sums.maximum(plan_.in_array ? s.j : 0), s.head, s.row, rt_.mask());
+  rt_.vec(core, last.then(o_ready_.of(core)).label(s.head, s.block));
   const uint64_t row = uint64_t{s.head} * rt_.layer().seq_q + s.row;
   Command store = copy(o, {rt_.layer().o + row * stride, s.rows, value_emb_, stride, rt_.out_type()});
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_).label(s.head, s.block);

@@ -159,6 +159,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
     rt.dma(all_.softmax_loads, load);
     Command softmax = firmware::softmax(scores, rt.in(scores)).forwarded(all_.forwarded());
     mask(rt, softmax, of.row + row, of.key);
+    rt.add_sinks(softmax, of.head, of.row + row);
     rt.vec(c, softmax.after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
     all_.store(all_.softmax_stores, store);
     if (last) ++items_[c];

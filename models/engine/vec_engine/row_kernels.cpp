@@ -94,13 +94,19 @@ void scale_add(RowData& r) {
   }
 }
 
-void plan_divide(RowOp& op, const Descriptor& /*d*/) { op.per_element.div = 1; }
+// A sink: comparison with the maximum, difference, exponential, quotient if the sink is above the maximum, sum.
+void plan_divide(RowOp& op, const Descriptor& d) {
+  op.per_element.div = 1;
+  if (has(d, hal::kSink)) op.per_row = {1, 2, 0, 1, 1};
+}
 
 void divide(RowData& r) {
   const std::size_t n = r.size();
-  if (!r.is_typed) return arith::divide_row(r.fp32(0), *r.fp32(2), r.half(1), n);
+  float denominator = *r.fp32(2);
+  if (r.has(hal::kSink)) denominator = arith::with_sink(denominator, *r.half(3), sink_of(r.d, r.row()));
+  if (!r.is_typed) return arith::divide_row(r.fp32(0), denominator, r.half(1), n);
   std::vector<float> quotients(n);
-  for (std::size_t j = 0; j < n; ++j) quotients[j] = r.fp32(0)[j] / *r.fp32(2);
+  for (std::size_t j = 0; j < n; ++j) quotients[j] = r.fp32(0)[j] / denominator;
   arith::from_floats(r.d.type[1], quotients.data(), r.at(1), n);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <vector>
 
 #include "models/arith/number.h"
@@ -80,13 +81,21 @@ RowOp row_op_of(const hal::Descriptor& d) {
     op.visible = 0;
     for (std::uint64_t row = 0; row < op.rows; ++row) op.visible += mask.of(row).count();
   }
-  if ((info.flags & hal::kMasked) != 0) op.refuse(check_rules(d));
+  if ((info.flags & (hal::kMasked | hal::kSink)) != 0) op.refuse(check_rules(d));
   for (const hal::OperandInfo& o : info.operands) {
     if (o.name != nullptr && hal::has(d, o)) add_part(op, d, o);
   }
   row_kernel(d.opcode).plan(op, d);
   check(op, d.opcode == hal::Opcode::kOnlineSoftmax ? "one-pass softmax" : "row operation");
   return op;
+}
+
+arith::Half sink_of(const hal::Descriptor& d, std::uint64_t row) {
+  const hal::RuleTail& rule = d.tail.rule;
+  const std::uint64_t queries = rule.mask.queries, head = (rule.row + row) / queries - rule.row / queries;
+  float sink = 0;
+  std::memcpy(&sink, &rule.more.sink[std::min<std::uint64_t>(head, hal::kMostSlopes - 1)], sizeof sink);
+  return arith::half_from_float(sink);
 }
 
 void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::VisibleColumns& columns,

@@ -83,6 +83,9 @@ struct RowOp {
   void refuse(Refusal other);  // keeps the first refusal
 };
 
+// Sink of a row's query head (hal::kSink).
+arith::Half sink_of(const hal::Descriptor& descriptor, std::uint64_t row);
+
 constexpr bool is_row_op(hal::Opcode opcode) {
   const hal::Family family = hal::family_of(opcode);
   return family == hal::Family::kOnePass || family == hal::Family::kLayer;

@@ -51,13 +51,16 @@ void VecEngine::compute_values(const hal::Descriptor& d) {
   const RowMask mask(d, d.operand[0].columns);
   const hal::ElementType type = d.type[1];
   const bool typed = type != hal::ElementType::kFp16;
+  const bool sunk = (d.flags & hal::kSink) != 0;
   std::vector<arith::Half> seen(mask.masked() || typed ? d.operand[0].columns : 0);
   for (std::uint64_t row = 0; row < d.rows; ++row) {
     const auto* in =
         reinterpret_cast<const arith::Half*>(l1_bytes(d.operand[0].address + row * d.operand[0].row_stride));
     auto* out = reinterpret_cast<arith::Half*>(l1_bytes(d.operand[1].address + row * d.operand[1].row_stride));
+    const arith::Half sink = sunk ? sink_of(d, row) : arith::Half{0};
+    const arith::Half* const with = sunk ? &sink : nullptr;
     if (!mask.masked() && !typed) {
-      arith::softmax_row(in, out, d.operand[0].columns, workspace_);
+      arith::softmax_row(in, out, d.operand[0].columns, workspace_, with);
       continue;
     }
     const RowMask::VisibleColumns columns = mask.of(row);
@@ -65,7 +68,7 @@ void VecEngine::compute_values(const hal::Descriptor& d) {
     if (typed && arith::is_relative(type) && columns.count() > 0) {
       arith::exp_row(seen.data(), seen.data(), columns.count(), arith::row_max(seen.data(), columns.count()));
     } else {
-      arith::softmax_row(seen.data(), seen.data(), columns.count(), workspace_);
+      arith::softmax_row(seen.data(), seen.data(), columns.count(), workspace_, with);
     }
     if (typed) {
       put_probabilities(type, mask, columns, seen.data(), reinterpret_cast<unsigned char*>(out));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/arith/number.h"
 #include "models/arith/softmax.h"
 #include "models/engine/row_mask.h"
 
@@ -11,6 +12,9 @@ namespace attnvp {
 
 namespace {
 constexpr std::uint64_t kPasses = 3;  // maximum; exponential and sum; normalise
+
+// A sink takes the lanes as another element does. It comes with the command, not from L1.
+std::uint64_t sinks_of_a_row(const hal::Descriptor& d) { return (d.flags & hal::kSink) != 0 ? 1 : 0; }
 
 // Cycles of the rows of a masked operation, by their visible columns.
 struct RowCycles {
@@ -43,14 +47,19 @@ Refusal VecPlanner::plan(const hal::Descriptor& d, Plan& plan) const {
 
 Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   const std::uint64_t rows = d.rows;
-  const std::uint64_t columns = d.operand[0].columns;
+  const std::uint64_t columns = d.operand[0].columns, sinks = sinks_of_a_row(d);
   if (rows == 0 || columns == 0) {
     return {FaultCode::kZeroSize, d.operand[0].address, fmt::format("softmax of {} x {}", rows, columns)};
   }
-  if (columns > arith::kSoftmaxMaxLength) {
+  if (columns + sinks > arith::kSoftmaxMaxLength) {
     return {FaultCode::kBadOperand, d.operand[0].address,
-            fmt::format("softmax of rows of {} elements; the sum is wide enough for {}", columns,
+            fmt::format("softmax of rows of {} elements; the sum is wide enough for {}", columns + sinks,
                         arith::kSoftmaxMaxLength)};
+  }
+  if (sinks > 0 && arith::is_relative(d.type[1])) {
+    return {FaultCode::kBadType, d.operand[1].address,
+            fmt::format("a softmax with a sink is not made of {}, whose rows are divided by sums of their elements",
+                        name_of(d.type[1]))};
   }
   Refusal refusal = check_operand(d, 0);
   if (!refusal.any()) refusal = check_operand(d, 1);
@@ -74,11 +83,12 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   };
   // Masked elements are neither read nor computed; their zeros are written.
   const RowMask mask(d, columns);
-  const RowCycles cycles(mask, mask.masked() ? rows : 0, config_.rows, [&](std::uint64_t n) { return row_cycles(n); });
+  const RowCycles cycles(mask, mask.masked() ? rows : 0, config_.rows,
+                         [&](std::uint64_t n) { return row_cycles(n + sinks); });
   const auto seen_bytes = [&](std::uint64_t row) { return mask.of(row).count() * sizeof(arith::Half); };
   const std::uint64_t seen = visible(d) * sizeof(arith::Half);
   plan.fill.add(part(in, seen_bytes(0)));
-  plan.last.pace_cycles = mask.masked() ? cycles.last : row_cycles(columns);
+  plan.last.pace_cycles = mask.masked() ? cycles.last : row_cycles(columns + sinks);
   plan.body.pace_cycles =
       mask.masked() ? cycles.all - cycles.last : (ceil_div(rows, config_.rows) - 1) * plan.last.pace_cycles;
   const std::uint64_t again = row_fits ? 0 : seen_bytes(rows - 1) * (kPasses - 1);
@@ -194,9 +204,10 @@ VecWork VecPlanner::work(const hal::Descriptor& d) const {
   if (is_row_op(d.opcode)) {
     work.rows = row_op_of(d).all();
   } else {
-    work.elements = visible(d);
+    const std::uint64_t sinks = sinks_of_a_row(d);
+    work.elements = visible(d) + d.rows * sinks;
     work.lane_ops = work.elements * config_.softmax_lane_cycles;
-    work.slots = ceil_div(d.rows, config_.rows) * row_cycles(d.operand[0].columns) * config_.lanes;
+    work.slots = ceil_div(d.rows, config_.rows) * row_cycles(d.operand[0].columns + sinks) * config_.lanes;
   }
   return work;
 }

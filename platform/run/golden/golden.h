@@ -45,6 +45,8 @@
 //   6. A bias is added in FP32 after the scale: three more roundings, and 4 u of its magnitude.
 //   7. Block scales: two more roundings of a score, of the factors and of the product with them. P.V has FP32 sums of
 //      blocks: two roundings for each block of keys, and those of one pass.
+//   8. A learned sink is one more key, whose score is exact and whose row of V is zero. In one pass it is one more
+//   tile.
 // A head's factor of V multiplies O and its bound. The slope of a soft-cap is at most 1, so it does not increase the
 // error of a score; it adds one FP32 rounding.
 //
@@ -106,6 +108,8 @@ struct AttentionShape {
   std::vector<std::size_t> valid = {};    // unpadded keys of each batch; empty: all
   // Bias added to a scaled score; `head` of Q counts over all batches. Empty: none.
   std::function<double(std::uint32_t head, std::uint32_t query, std::uint32_t key)> bias = {};
+  // Learned sink of each head of Q of a batch; empty: none.
+  std::vector<double> sinks = {};
   // Block scales of rows of Q, K and V, for every head of every batch; they replace `scale`.
   struct RowScales {
     std::size_t block = 0;

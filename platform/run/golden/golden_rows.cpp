@@ -30,9 +30,10 @@ std::vector<double> widened(const Half* data, std::size_t n) {
 KeyValueHead::KeyValueHead(const AttentionShape& shape, const std::vector<double>& wide_k,
                            const std::vector<double>& wide_v)
     : keys(shape.keys),
-      k(shape.width, shape.keys),
-      v(shape.keys, shape.values()),
-      v_abs(shape.keys, shape.values()),
+      columns(shape.keys + (shape.sinks.empty() ? 0 : 1)),
+      k(shape.width, columns),
+      v(columns, shape.values()),
+      v_abs(columns, shape.values()),
       k_norm(k.columns()) {
   for (std::size_t j = 0; j < shape.keys; ++j) {
     double square = 0;
@@ -66,7 +67,8 @@ void BlockEvaluator::begin(std::size_t bh) {
 const ReferenceRows& BlockEvaluator::evaluate(const KeyValueHead& head, const double* q, std::size_t first,
                                               std::size_t rows, bool with_bound) {
   const std::size_t width = head.k.depth(), columns = head.k.columns();
-  keys_ = head.keys;
+  tokens_ = head.keys;
+  keys_ = head.columns;
   ranges_.clear();
   block_.kind.clear();
   block_.not_finite.clear();
@@ -81,13 +83,14 @@ const ReferenceRows& BlockEvaluator::evaluate(const KeyValueHead& head, const do
     for (std::size_t d = 0; d < width; ++d) square += q[i * width + d] * q[i * width + d];
     row_ = {p_.data() + i * columns, t_.data(), with_bound ? w_.data() + i * columns : nullptr, d_.data(), columns};
     if (scales_ != nullptr) {
-      for (std::size_t j = 0; j < keys_; ++j) row_.p[j] *= static_cast<double>(scales_->k[j / scales_->block]);
+      for (std::size_t j = 0; j < tokens_; ++j) row_.p[j] *= static_cast<double>(scales_->k[j / scales_->block]);
     }
     if (shape_.cap > 0) {
-      for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = arith::soft_cap(row_.p[j], shape_.cap);
+      for (std::size_t j = 0; j < tokens_; ++j) row_.p[j] = arith::soft_cap(row_.p[j], shape_.cap);
     }
     add_bias(static_cast<std::uint32_t>(first + i));
     hide(static_cast<std::uint32_t>(first + i));
+    add_sink(static_cast<std::uint32_t>(first + i));
     mark(head, i, rows);
     double roundings = integers() ? 2 : static_cast<double>(width) + (shape_.scale == 1 ? 0 : 1);
     if (scales_ != nullptr) roundings += 2;
@@ -118,7 +121,8 @@ double BlockEvaluator::key_scale() const {
 }
 
 double BlockEvaluator::tiles() const {  // the last tile of the leading keys may also be short
-  return std::ceil(static_cast<double>(keys_) / static_cast<double>(keys_per_tile_)) + (shape_.mask.any() ? 1 : 0);
+  return std::ceil(static_cast<double>(keys_) / static_cast<double>(keys_per_tile_)) + (shape_.mask.any() ? 1 : 0) +
+         (keys_ > tokens_ ? 1 : 0);
 }
 
 void BlockEvaluator::add_bias(std::uint32_t row) {
@@ -126,7 +130,7 @@ void BlockEvaluator::add_bias(std::uint32_t row) {
   if (!shape_.bias) return;
   const std::uint32_t queries = shape_.mask.queries, group = static_cast<std::uint32_t>(shape_.queries) / queries;
   const std::uint32_t query = shape_.mask.history + row % queries;
-  for (std::size_t j = 0; j < keys_; ++j) {
+  for (std::size_t j = 0; j < tokens_; ++j) {
     const double bias = shape_.bias(head_ * group + row / queries, query, static_cast<std::uint32_t>(j));
     row_.p[j] += bias;
     biases_.push_back(std::isinf(bias) ? 0 : std::abs(bias));
@@ -135,21 +139,28 @@ void BlockEvaluator::add_bias(std::uint32_t row) {
 
 // Masked keys are treated like padding.
 void BlockEvaluator::hide(std::uint32_t row) {
-  if (valid_ < keys_) std::fill(row_.p + valid_, row_.p + keys_, -kInfinity);
+  if (valid_ < tokens_) std::fill(row_.p + valid_, row_.p + tokens_, -kInfinity);
   if (!shape_.mask.any()) return;
   if (shape_.blocks.any()) {
     const std::uint32_t b = shape_.mask.block, token = row % shape_.mask.queries;
-    for (std::size_t j = 0; j < keys_; ++j) {
+    for (std::size_t j = 0; j < tokens_; ++j) {
       if (!shape_.blocks.at(token / b, static_cast<std::uint32_t>(j) / b)) row_.p[j] = -kInfinity;
     }
   }
   const std::uint32_t position = shape_.mask.history + row % shape_.mask.queries;
-  for (std::uint32_t j = 0; shape_.mask.has_patterns() && j < keys_; ++j) {
+  for (std::uint32_t j = 0; shape_.mask.has_patterns() && j < tokens_; ++j) {
     if (shape_.mask.hides(position, j)) row_.p[j] = -kInfinity;
   }
-  const hal::Visible v = hal::visible_rows(shape_.mask, row, 1, static_cast<std::uint32_t>(keys_));
+  const hal::Visible v = hal::visible_rows(shape_.mask, row, 1, static_cast<std::uint32_t>(tokens_));
   std::fill(row_.p + v.head, row_.p + v.first, -kInfinity);
-  std::fill(row_.p + v.end, row_.p + keys_, -kInfinity);
+  std::fill(row_.p + v.end, row_.p + tokens_, -kInfinity);
+}
+
+// The column behind the keys, whose row of V is zero.
+void BlockEvaluator::add_sink(std::uint32_t row) {
+  if (shape_.sinks.empty()) return;
+  const std::uint32_t queries = shape_.mask.queries, group = static_cast<std::uint32_t>(shape_.queries) / queries;
+  row_.p[tokens_] = shape_.sinks[head_ % shape_.heads * group + row / queries];
 }
 
 // Marks columns with a visible value that is not finite.
@@ -229,6 +240,7 @@ void BlockEvaluator::fill(const KeyValueHead& head, std::size_t at, double q_nor
   }
   errors(row_.p, head.k_norm.data(), 1.01 * width * kU * q_norm * key_scale(), d_.data(), row_.n);
   for (std::size_t j = 0; j < biases_.size(); ++j) d_[j] += 4.1 * kU * biases_[j];
+  for (std::size_t j = tokens_; j < keys_; ++j) d_[j] = 0;
   const SoftmaxError error = softmax_error();
   scores_.assign(row_.p, row_.p + row_.n);
   probabilities(row_.p, row_.n, most);
@@ -270,8 +282,8 @@ BlockEvaluator::SoftmaxError BlockEvaluator::softmax_error() const {
   double below = -kInfinity;  // the running maximum is at least this
   double steps = 0;           // 1 + changes
   // Tiles begin with the first visible keys of any row: leading keys, then the others.
-  const hal::Visible all =
-      hal::visible_rows(shape_.mask, 0, static_cast<std::uint32_t>(shape_.queries), static_cast<std::uint32_t>(keys_));
+  const hal::Visible all = hal::visible_rows(shape_.mask, 0, static_cast<std::uint32_t>(shape_.queries),
+                                             static_cast<std::uint32_t>(tokens_));
   std::size_t end = 0;
   for (std::size_t j = all.head > 0 ? 0 : all.first; j < all.end; j = end == all.head && end > 0 ? all.first : end) {
     end = std::min<std::size_t>(j + keys_per_tile_, j < all.head ? all.head : all.end);
@@ -283,6 +295,7 @@ BlockEvaluator::SoftmaxError BlockEvaluator::softmax_error() const {
     if (steps == 0 || merged_ || high > below) ++steps;
     below = std::max(below, low);
   }
+  if (keys_ > tokens_) ++steps;
   return {0x1p-15 + steps * arith::kExpStepError, static_cast<double>(keys_) * 0x1p-39 + (3 * tiles() + 1) * kU};
 }
 
@@ -310,7 +323,7 @@ double BlockEvaluator::roundings(std::size_t above) const {
 // Sums of products with scaled rows of V: the scales multiply the weights, which keep 42 bits.
 void BlockEvaluator::scale_weights(std::size_t rows, std::size_t columns, bool with_bound) {
   for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < keys_; ++j) {
+    for (std::size_t j = 0; j < tokens_; ++j) {
       const float scale = scales_->v[j / scales_->block];
       double& p = p_[i * columns + j];
       p = rounded_down(p * static_cast<double>(scale));

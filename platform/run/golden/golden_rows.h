@@ -23,9 +23,9 @@ struct KeyValueHead {
 
   KeyValueHead(const AttentionShape& shape, const std::vector<double>& wide_k, const std::vector<double>& wide_v);
 
-  std::size_t keys;
-  Panels<double> k;  // transposed: width x keys
-  Panels<double> v;  // keys x width, 0 where it is not finite
+  std::size_t keys, columns;  // of scores: the keys, and a sink
+  Panels<double> k;           // transposed: width x keys
+  Panels<double> v;           // keys x width, 0 where it is not finite
   Panels<float> v_abs;
   std::vector<double> k_norm;  // padded like the columns of k
   double k_norm_most = 0, v_most = 0;
@@ -77,13 +77,14 @@ class BlockEvaluator {
   bool whole_rows() const { return keys_per_tile_ == 0; }
   bool relative_rows() const;
   double value_scale(std::size_t key) const {
-    return scales_ == nullptr ? 1 : static_cast<double>(scales_->v[key / scales_->block]);
+    return scales_ == nullptr || key >= tokens_ ? 1 : static_cast<double>(scales_->v[key / scales_->block]);
   }
   double key_scale() const;
   double tiles() const;
 
   void add_bias(std::uint32_t row);
   void hide(std::uint32_t row);
+  void add_sink(std::uint32_t row);
   void mark(const KeyValueHead& head, std::size_t row, std::size_t rows);
   RowKind row(const KeyValueHead& head, std::size_t at, double q_norm, double width, bool with_bound);
   RowKind chain(const KeyValueHead& head, double q_norm, double width, bool with_bound);
@@ -100,7 +101,8 @@ class BlockEvaluator {
   void limit(const KeyValueHead& head, const WeightRange& range);
 
   AttentionShape shape_;
-  std::size_t keys_per_tile_, keys_ = 0, valid_ = 0;
+  std::size_t keys_per_tile_, valid_ = 0;
+  std::size_t tokens_ = 0, keys_ = 0;  // keys of the layer; columns of scores, a sink included
   std::uint32_t head_ = 0;
   const AttentionShape::RowScales* scales_ = nullptr;
   std::vector<double> biases_;  // magnitudes for the current row

@@ -10,6 +10,7 @@ namespace attnvp::workload {
 namespace {
 
 constexpr std::size_t kMostExpertGroups = 8;
+constexpr const char* kEncoderRows = "encoder rows";
 
 // Tensor as rows of tokens, or a part of its columns.
 struct RowsOf {
@@ -23,7 +24,12 @@ struct RowsOf {
 class LayerBuilder {
  public:
   LayerBuilder(const Workload& w, const Block& block)
-      : w_(w), m_(w.model), block_(block), rows_(static_cast<std::uint32_t>(tokens_of(w))), type_(w.attention().type) {}
+      : w_(w),
+        m_(w.model),
+        block_(block),
+        encoder_rows_(w.attention().batch * w.model.encoder),
+        rows_(block.is_encoder ? encoder_rows_ : static_cast<std::uint32_t>(tokens_of(w))),
+        type_(w.attention().type) {}
 
   std::vector<LayerOperation> build() {
     const bool normed = !m_.linear && m_.norm != Norm::kNone, parallel = m_.order != Order::kSequential;
@@ -49,6 +55,13 @@ class LayerBuilder {
     }
     add("attention sum");
     norm(behind, "attention norm");
+    if (block_.has_cross) {
+      norm(before, "cross norm");
+      cross_attention();
+      norm(around, "cross out norm");
+      add("cross sum");
+      norm(behind, "cross norm");
+    }
     norm(before, "network norm");
     network();
     norm(around, "network out norm");
@@ -73,7 +86,8 @@ class LayerBuilder {
     o.outputs = {current_};
     o.views = std::exchange(views_, {});
     o.workload = std::move(operation);
-    o.waiting = m_.linear ? 0 : held_;
+    o.waiting = m_.linear ? 0 : std::uint64_t{held_} * rows_ * m_.hidden;
+    if (reads_encoder() && o.inputs.front() != kEncoderRows) o.waiting += std::uint64_t{encoder_rows_} * m_.hidden;
     all_.push_back(std::move(o));
     if (!is_reading_) ++held_;  // the first operation behind a sum reads the residual state, which then waits
     is_reading_ = true;
@@ -112,6 +126,7 @@ class LayerBuilder {
     return view(view_of_rows(name, of.tensor, rows_, columns, of.part));
   }
 
+  bool reads_encoder() const { return block_.has_cross && !m_.has_encoder_cache; }
   bool rotates() const { return !m_.linear && m_.rotary && block_.is_rotary; }
   // The input has rows of `heads` heads.
   void rotate(std::uint32_t heads, std::uint32_t width, TensorView input) {
@@ -148,7 +163,7 @@ class LayerBuilder {
       add_keys(k, own, a.emb, 0, rotary.heads(std::uint64_t{a.heads} * rotated, rotated, rotated));
     }
     add_keys(v, own, own.values(), 0, RowsOf{"qkv", {0, all}}.heads(keyed, own.values(), own.values()));
-    push_attention({std::move(q), std::move(k), std::move(v)});
+    push_attention("attention", own, {std::move(q), std::move(k), std::move(v)});
     view(rows_of_output("attention rows", "attention", own, own.heads));
     current_ = "attention rows";
     product("out", m_.hidden, std::uint64_t{a.heads} * a.values());
@@ -157,12 +172,35 @@ class LayerBuilder {
   static TensorView cached(const char* name, const char* cache, std::uint64_t elements) {
     return {name, elements, {copy_of_rows(cache, 1, elements, {}, {})}};
   }
-  void push_attention(std::vector<TensorView> qkv) {
-    for (TensorView& v : qkv) view(std::move(v));
+  void push_attention(const char* name, const Attention& own, std::vector<TensorView> qkv) {
+    std::vector<std::string> inputs;
+    for (TensorView& v : qkv) inputs.push_back(view(std::move(v)));
     Workload attention = w_;
     attention.scope = Scope::kAttention;
-    attention.attention() = attention_of(w_, block_);
-    push("attention", std::move(attention), {"q heads", "k heads", "v heads"});
+    attention.attention() = own;
+    push(name, std::move(attention), std::move(inputs)).parameters = own.sink ? own.heads : 0;
+  }
+
+  // K and V are products of the encoder's rows, or cached. Q and K have neither rotary embedding nor norms.
+  void cross_attention() {
+    const Attention own = cross_attention_of(w_);
+    const std::uint64_t of_q = std::uint64_t{own.heads} * own.emb, of_k = std::uint64_t{own.heads_of_kv()} * own.emb,
+                        all = of_k + std::uint64_t{own.heads_of_kv()} * own.values();
+    product("cross q", of_q, m_.hidden);
+    TensorView q{"cross q heads", own.query_elements(), {}};
+    add_queries(q, own, own.emb, 0, RowsOf{current_, {0, of_q}}.heads(0, own.emb, own.emb));
+    TensorView k = cached("cross k heads", "encoder k cache", own.key_elements()),
+               v = cached("cross v heads", "encoder v cache", own.value_elements());
+    if (reads_encoder()) {
+      push("cross kv", weighted(encoder_rows_, all, m_.hidden, m_.weights), {kEncoderRows});
+      const RowsOf rows{current_, {0, all}};
+      k.parts.clear(), v.parts.clear();
+      add_keys(k, own, own.emb, 0, rows.heads(0, own.emb, own.emb), true);
+      add_keys(v, own, own.values(), 0, rows.heads(of_k, own.values(), own.values()), true);
+    }
+    push_attention("cross attention", own, {std::move(q), std::move(k), std::move(v)});
+    current_ = view(rows_of_output("cross attention rows", "cross attention", own, own.heads));
+    product("cross out", m_.hidden, std::uint64_t{own.heads} * own.values());
   }
 
   // In absorbed form the heads' up projections of K and V are products of Q and of O instead. Each is one product with
@@ -219,7 +257,7 @@ class LayerBuilder {
     const std::uint64_t keys = a.key_elements() / a.emb;
     TensorView v{
         "v heads", a.value_elements(), {copy_of_rows("k heads", keys, a.values(), {0, a.emb}, {0, a.values()})}};
-    push_attention({std::move(own), std::move(k), std::move(v)});
+    push_attention("attention", a, {std::move(own), std::move(k), std::move(v)});
     current_ = view(rows_of_output("o of a head", "attention", a, 1));
     product("value up", std::uint64_t{a.heads} * l.values, l.kv_rank);
   }
@@ -244,7 +282,7 @@ class LayerBuilder {
     add_keys(k, a, width, 0, {"kv up", 0, columns, up, l.plain}, true);
     add_keys(k, a, width, l.plain, k_rotary);
     add_keys(v, a, l.values, 0, {"kv up", l.plain, columns, up, l.values}, true);
-    push_attention({std::move(own), std::move(k), std::move(v)});
+    push_attention("attention", a, {std::move(own), std::move(k), std::move(v)});
     current_ = view(rows_of_output("attention rows", "attention", a, a.heads));
   }
 
@@ -353,7 +391,7 @@ class LayerBuilder {
   const Workload& w_;
   const Model& m_;
   const Block& block_;
-  std::uint32_t rows_;
+  std::uint32_t encoder_rows_, rows_;
   hal::ElementType type_;
   std::uint32_t held_ = 0;   // tensors that wait
   bool is_reading_ = false;  // the residual state was read

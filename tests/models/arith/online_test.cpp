@@ -174,5 +174,22 @@ TEST(Online, VariantsAgree) {
   }
 }
 
+// A denominator relative to a maximum below, at and above the sink.
+TEST(Online, SinkJoinsTheDenominator) {
+  for (const double maximum : {-6.0, -0.5, 0.0, 0.5, 7.25}) {
+    for (const double sink : {-4.0, 0.0, 0.5, 4.0}) {
+      const float l = with_sink(3.5F, half_from_double(maximum), half_from_double(sink));
+      const double exact = 3.5 + std::exp(sink - maximum);
+      EXPECT_NEAR(static_cast<double>(l), exact, kExpRelativeError * exact) << maximum << " " << sink;
+    }
+  }
+  EXPECT_EQ(with_sink(2, 0, 0), 3);
+  EXPECT_EQ(with_sink(2, half_from_double(60), 0), 2);  // no term
+  EXPECT_TRUE(std::isinf(with_sink(2, 0, half_from_double(60))));
+  EXPECT_TRUE(std::isinf(with_sink(0, kMinusInfinity, 0)));  // only masked keys
+  EXPECT_EQ(bits(with_sink(2, kHalfNan, 0)), kFloatNan);
+  EXPECT_EQ(bits(with_sink(2, kHalfInfinity, 0)), kFloatNan);
+}
+
 }  // namespace
 }  // namespace attnvp::arith

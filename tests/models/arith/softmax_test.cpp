@@ -202,5 +202,36 @@ TEST(Softmax, SpecialRows) {
   expect({kHalfMax, kMinusInfinity}, {kHalfOne, 0});
 }
 
+// By hand: a sink of ln 2 beside two scores of 0 gives 1 / (2 + 1 + 1) each; ln 2 is 0x398C in FP16.
+TEST(Softmax, SinkIsOneMoreTermOfTheSum) {
+  const auto with = [](const std::vector<Half>& in, Half sink) {
+    std::vector<Half> out(in.size()), fast(in.size());
+    Workspace workspace;
+    softmax_row_reference(in.data(), out.data(), in.size(), &sink);
+    softmax_row(in.data(), fast.data(), in.size(), workspace, &sink);
+    EXPECT_EQ(out, fast);
+    return out;
+  };
+  for (const Half p : with({0, 0}, 0x398C)) EXPECT_NEAR(double_from_half(p), 0.25, 0.25 * 0x1p-11);
+  EXPECT_EQ(with({0, 0, 0}, 0), std::vector<Half>(3, 0x3400));         // a quarter
+  EXPECT_EQ(with({kHalfOne}, kMinusInfinity), reference({kHalfOne}));  // its term is 0
+  EXPECT_EQ(with({kMinusInfinity, kMinusInfinity}, kHalfOne), std::vector<Half>(2, 0));
+  EXPECT_EQ(with({0}, kHalfMax), std::vector<Half>{0});
+  EXPECT_EQ(with({kHalfNan, 0}, 0), std::vector<Half>(2, kHalfNan));
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Half> row(1 + random() % 70);
+    for (Half& h : row) h = half_from_double((static_cast<double>(random() % 4001) - 2000) / 250);
+    const Half sink = half_from_double((static_cast<double>(random() % 4001) - 2000) / 250);
+    double sum = std::exp(double_from_half(sink));
+    for (const Half h : row) sum += std::exp(double_from_half(h));
+    const std::vector<Half> p = with(row, sink);
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const double exact = std::exp(double_from_half(row[j])) / sum;
+      EXPECT_NEAR(double_from_half(p[j]), exact, exact * (kSoftmaxRelativeError + 0x1p-11) + 0x1p-25);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnvp::arith

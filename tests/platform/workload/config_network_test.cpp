@@ -205,7 +205,7 @@ TEST(Workload, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(
       file_refusal("width: 3\n"),
-      "my.yaml:1: key 'width' is unknown; allowed: window, batch, sinks, bias, out, ... (all: attnvp describe keys)");
+      "my.yaml:1: key 'width' is unknown; allowed: window, batch, sinks, sink, bias, ... (all: attnvp describe keys)");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
   EXPECT_EQ(message_of([] { load("bert-bas"); }).find("'bert-bas' is not in "), 0u);

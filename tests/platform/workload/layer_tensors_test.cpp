@@ -32,8 +32,8 @@ std::vector<std::uint64_t> elements_of(const LayerOperation& o) {
 
 // Whether an input of a layer's group may be read: weights, vectors, caches, first inputs.
 bool is_given(const std::string& name) {
-  for (const char* end :
-       {" weights", " gamma", " beta", " angles", " cache", " state", "pixels", "token rows", "position rows"}) {
+  for (const char* end : {" weights", " gamma", " beta", " angles", " cache", " state", "pixels", "token rows",
+                          "position rows", "encoder rows", "sound"}) {
     const std::string word = end;
     if (name.size() >= word.size() && name.compare(name.size() - word.size(), word.size(), word) == 0) return true;
   }
@@ -90,6 +90,9 @@ TEST(LayerTensors, FitAcrossTheOperations) {
         std::string("xlm,N=8,scope=layer"), std::string("llama3.1-8b,phase=decode,batch=3,cache=99,scope=model"),
         std::string("deepseek-v3,N=16,scope=model,mla=plain"),
         std::string("deepseek-v3,phase=decode,cache=40,batch=2,scope=model"), shape + ",scope=model,gated=1,rotary=1",
+        shape + ",scope=model,causal=1,blocks=1*encoder+1*cross,encoder=10,batch=2,mel_bins=6,positions=24",
+        shape + ",scope=model,blocks=1*encoder+1*cross,encoder=1,mel_bins=6,norm_place=post",
+        shape + ",scope=model,blocks=1*encoder+1*cross,encoder=10,batch=3,phase=decode",
         shape + ",scope=layer,linear=1,gated=1,order=parallel", shape + ",scope=layer,order=parallel-norms,batch=2"}) {
     for (const LayerGroup& g : groups_of(load(net))) follow(g, net + ", " + g.name);
   }

@@ -395,9 +395,25 @@ TEST(ModelFile, T5HasItsBiasAndNoScale) {
   EXPECT_FALSE(n.model.gated);
   EXPECT_EQ(refusal(R"({"model_type": "t5", "relative_attention_num_buckets": 64})"),
             "key 'relative_attention_num_buckets': found '64'; allowed is 32");
-  EXPECT_NE(refusal(R"({"model_type": "t5"})", ",scope=model").find("a decoder with cross-attention"),
-            std::string::npos);
   EXPECT_TRUE(load_file(R"({"model_type": "t5", "feed_forward_proj": "gated-gelu"})", ",scope=layer").model.gated);
+}
+
+// The first layers are the encoder's, which have no mask; in decode there are only the decoder's.
+TEST(ModelFile, T5AndWhisperHaveAnEncoderAndADecoder) {
+  const std::string t5 = R"({"model_type": "t5", "num_decoder_layers": 4})";
+  EXPECT_EQ(blocks_of(t5), "6 encoder, 4 cross");
+  EXPECT_EQ(load_file(t5, ",N=64,scope=model").model.encoder, 64U);
+  EXPECT_EQ(load_file(t5, ",N=64,encoder=100,scope=model").model.encoder, 100U);
+  EXPECT_EQ(load_file(t5, ",phase=decode,cache=63,scope=model").model.layers, 4U);
+  EXPECT_TRUE(load_file(t5, ",N=64,block=2").attention().mask.any());
+  EXPECT_TRUE(load_file(R"({"model_type": "t5", "is_encoder_decoder": false})", ",scope=model").model.blocks.empty());
+  const std::string whisper = R"({"model_type": "whisper", "decoder_layers": 2})";
+  EXPECT_EQ(blocks_of(whisper), "6 encoder, 2 cross");
+  EXPECT_EQ(load_file(whisper).attention().seq_q, 1500U);
+  EXPECT_EQ(load_file(whisper, ",block=2").attention().seq_kv, 448U);
+  EXPECT_EQ(load_file(whisper, ",scope=model").model.mel_bins, 80U);
+  EXPECT_EQ(refusal(R"({"model_type": "whisper", "decoder_ffn_dim": 8})"),
+            "key 'decoder_ffn_dim': found '8'; allowed is that of 'encoder_ffn_dim', 1536");
 }
 
 TEST(ModelFile, NumbersThatPythonWritesAreRead) {

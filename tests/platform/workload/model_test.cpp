@@ -66,6 +66,89 @@ TEST(Model, EmbeddingHasPositionsNormAndPatches) {
   EXPECT_EQ(first(",vocabulary=50,linear=1"), text_of(groups_of(load(shape + ",linear=1")).front()));
 }
 
+// The encoder has its own rows; layers of the decoder attend to them behind their own rows, and in decode to a cache.
+TEST(Model, MayBeAnEncoderAndADecoder) {
+  const std::string shape =
+      "H=2,N=8,E=16,hidden=32,ffn=64,vocabulary=50,tied=1,causal=1,blocks=3*encoder+2*cross,encoder=20";
+  const auto text = [](const std::string& net) {
+    std::string all;
+    for (const LayerGroup& g : groups_of(load(net))) {
+      all += fmt::format("{} {}: {}\n", g.count, g.name, text_of(g));
+    }
+    return all;
+  };
+  EXPECT_EQ(text(shape + ",norm=none,scope=model"),
+            "1 encoder embedding: copy:20x32\n"
+            "3 encoder: gemm:20x96x32 attention gemm:20x32x32 add:20x32 gemm:20x64x32 gelu:20x64 gemm:20x32x64 "
+            "add:20x32\n"
+            "1 embedding: copy:8x32\n"
+            "2 cross: gemm:8x96x32 attention gemm:8x32x32 add:8x32 gemm:8x32x32 gemm:20x64x32 attention gemm:8x32x32 "
+            "add:8x32 gemm:8x64x32 gelu:8x64 gemm:8x32x64 add:8x32\n"
+            "1 last projection: gemm:1x50x32\n");
+  EXPECT_EQ(text(shape + ",norm=none,scope=model,phase=decode"),
+            "1 embedding: copy:1x32\n"
+            "2 cross: gemm:1x96x32 attention gemm:1x32x32 add:1x32 gemm:1x32x32 attention gemm:1x32x32 add:1x32 "
+            "gemm:1x64x32 gelu:1x64 gemm:1x32x64 add:1x32\n"
+            "1 last projection: gemm:1x50x32\n");
+  EXPECT_EQ(text(shape + ",scope=layer,block=2,phase=decode").substr(0, 8), "1 cross:");
+  EXPECT_EQ(load(shape + ",scope=model,phase=decode").model.layers, 2U);
+  // Norms: two a layer of the encoder, three of the decoder, one behind each.
+  const auto norms = parameters_of(groups_of(load(shape + ",scope=model"))).all -
+                     parameters_of(groups_of(load(shape + ",norm=none,scope=model"))).all;
+  EXPECT_EQ(norms, (3U * 2 + 2 * 3 + 2) * 2 * 32);
+  const auto attention = [&](const std::string& words, std::size_t which) {
+    for (const LayerOperation& o : operations_of(load(shape + ",scope=layer" + words))) {
+      if (o.workload.is_attention() && which-- == 0) return o.workload.attention();
+    }
+    return Attention();
+  };
+  EXPECT_EQ(attention("", 0).seq_q, 20U);
+  EXPECT_FALSE(attention("", 0).mask.any());
+  EXPECT_EQ(attention(",block=2", 0).seq_kv, 8U);
+  EXPECT_TRUE(attention(",block=2", 0).mask.any());
+  EXPECT_EQ(attention(",block=2,relative=1", 1).bias, Bias::kNone);
+  const Attention cross = attention(",phase=decode,cache=7", 1);
+  EXPECT_EQ(cross.seq_q, 1U);
+  EXPECT_EQ(cross.seq_kv, 20U);
+  EXPECT_FALSE(cross.mask.any() || cross.append);
+  EXPECT_EQ(tokens_of(load(shape + ",batch=2,scope=layer")), 40U);
+  EXPECT_EQ(tokens_of(load(shape + ",batch=2,scope=layer,block=2")), 16U);
+}
+
+// Two frames of sound a row; windows of three frames, of which the first and the last one lack a neighbour.
+TEST(Model, MayBeginWithConvolutions) {
+  const auto groups = groups_of(load(
+      "H=1,N=2,E=4,hidden=4,ffn=4,blocks=1*encoder+1*cross,encoder=3,mel_bins=5,positions=2,vocabulary=9,scope=model"));
+  EXPECT_EQ(text_of(groups[0]), "gemm:6x4x15 gelu:6x4 gemm:3x4x12 gelu:3x4 add:3x4");
+  const auto rows = [&](std::size_t operation, std::uint64_t width) {  // first frame and number of frames of each row
+    std::string text;
+    const TensorView& v = groups[0].operations[operation].views.front();
+    for (const StridedCopy& c : v.parts) {
+      for (std::uint64_t r = 0; r < c.extent[2]; ++r) {
+        text += fmt::format("{}:{}+{} ", (c.to + r * c.to_stride[2]) / (3 * width),
+                            (c.from + r * c.from_stride[2]) / width, c.extent[3] / width);
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(rows(0, 5), "0:0+2 1:0+3 2:1+3 3:2+3 4:3+3 5:4+2 ");
+  EXPECT_EQ(rows(2, 4), "0:0+2 1:1+3 2:3+3 ");
+}
+
+TEST(Model, RefusesCrossAttentionThatIsNone) {
+  const auto is = [](const std::string& words, const std::string& sentence) {
+    const std::string message = message_of([&] { load("H=2,N=8,E=16,hidden=32,ffn=64," + words + ",scope=model"); });
+    EXPECT_NE(message.find(sentence), std::string::npos) << message;
+  };
+  is("blocks=1*encoder+1*full", "key 'blocks': found 'encoder' layers; it needs 'cross' layers");
+  is("blocks=1*encoder.cross", "key 'blocks': found 'encoder' and 'cross' of one layer; allowed is one of them");
+  is("encoder=8", "key 'encoder': it needs 'blocks' with 'cross' layers");
+  is("mel_bins=8", "key 'mel_bins': it needs 'blocks' with 'cross' layers");
+  is("blocks=1*cross,order=parallel", "key 'order': with 'cross' layers allowed is sequential");
+  is("blocks=1*encoder+1*cross,block=1,phase=decode",
+     "key 'block': found 1, layers of the encoder, which phase=decode does not run");
+}
+
 TEST(Model, BlocksDiffer) {
   const auto groups = groups_of(load("gemma2-9b,N=8,scope=model"));
   ASSERT_EQ(groups.size(), 4U);
@@ -196,10 +279,9 @@ TEST(Model, KeysThatDoNotFitAreRefused) {
     const std::string message = message_of([&] { load(shape + words); });
     return message.substr(std::min(message.size(), message.find("key '")));
   };
-  EXPECT_EQ(
-      refusal("blocks=3*thick"),
-      "key 'blocks': found '3*thick'; allowed behind a count are window, full, experts, dense, rotary, nope, each "
-      "once");
+  EXPECT_EQ(refusal("blocks=3*thick"),
+            "key 'blocks': found '3*thick'; allowed behind a count are window, full, experts, dense, rotary, nope, "
+            "encoder, cross, each once");
   EXPECT_EQ(refusal("blocks=window"), "key 'blocks': found 'window'; allowed are blocks such as 3*dense+58*experts");
   EXPECT_EQ(refusal("blocks=2*full+2*window"), "key 'blocks': found 'full' layers; it needs 'window'");
   EXPECT_EQ(refusal("window=4,blocks=2*full+2*window,layers=5"), "key 'layers': found 5; the blocks have 4");

@@ -168,6 +168,14 @@ const PublicModel kModels[] = {
      R"("model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
         "num_hidden_layers": 24, "patch_size": 14)",
      303'179'776, 257.0 * 1024},
+    {"t5-small", R"("model_type": "t5")", 60'506'624, 0},
+    {"t5-base",
+     R"("model_type": "t5", "d_model": 768, "d_ff": 3072, "num_heads": 12, "num_layers": 12, "num_decoder_layers": 12)",
+     222'903'552, 0},
+    {"flan-t5-base",
+     R"("model_type": "t5", "d_model": 768, "d_ff": 2048, "num_heads": 12, "num_layers": 12, "num_decoder_layers": 12,
+        "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false)",
+     247'577'856, 32128.0 * 768},
     {"t5-small, its encoder", R"("model_type": "t5", "is_encoder_decoder": false)", 35'330'816, 32128.0 * 512}};
 
 class PublicModels : public ::testing::TestWithParam<PublicModel> {};
@@ -192,6 +200,33 @@ TEST_P(PublicModels, HavePublishedParametersAndMacs) {
   if (has_head) {
     EXPECT_EQ(macs, 16 * n.active);
   }
+}
+
+// The encoder has 1500 rows, and its first convolution 3000.
+TEST(PublicModel, WhisperHasAnEncoderOfSound) {
+  const auto count = [](const std::string& keys, const std::string& words = "") {
+    const TemporaryFolder folder;
+    return groups_of(load("hf:" + folder.write("config.json", R"({"model_type": "whisper", )" + keys + "}") +
+                          ",scope=model" + words));
+  };
+  const std::string tiny = R"("d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "encoder_attention_heads": 6,
+      "decoder_attention_heads": 6)";
+  const std::string large = R"("d_model": 1280, "encoder_layers": 32, "decoder_layers": 32, "vocab_size": 51866,
+      "encoder_attention_heads": 20, "decoder_attention_heads": 20, "encoder_ffn_dim": 5120, "decoder_ffn_dim": 5120,
+      "num_mel_bins": 128)";
+  for (const auto& [keys, published] : {std::pair{tiny, 37'760'640.0}, {large, 1'543'490'560.0}}) {
+    EXPECT_NEAR(static_cast<double>(parameters_of(count(keys)).all), published, 0.01 * published);
+  }
+  std::uint64_t macs = 0;
+  for (const LayerGroup& g : count(tiny, ",N=10")) {
+    for (const LayerOperation& o : g.operations) {
+      const Gemm* const p = o.workload.gemm();
+      if (p != nullptr) macs += std::uint64_t{g.count} * o.count * p->rows * p->columns * p->depth;
+    }
+  }
+  constexpr std::uint64_t kSquare = 384 * 384, kNetwork = 2 * 384 * 1536;
+  EXPECT_EQ(macs, 384ULL * (3000 * 240 + 1500 * 1152) + 4 * 1500 * (4 * kSquare + kNetwork) +
+                      4 * (10 * (6 * kSquare + kNetwork) + 1500 * 2 * kSquare) + 51865ULL * 384);
 }
 
 // Published in whole billions: 400, with a vision tower of less than one, of which 17 are active, with the table.
