@@ -203,6 +203,7 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   Capacity capacity(groups, network);
   capacity.require(machine);  // checked before the slow choice of a dataflow
   if (network.model.fuse == workload::Fuse::kAuto) timer.choose(groups);
+  if (network.model.fuse == workload::Fuse::kOn) timer.fuse_held(groups);
   const Distinct distinct(groups);
   const std::vector<job::Schedule> schedules =
       schedules_of(machine, distinct.operations, dataflow, energy, options, timer);
