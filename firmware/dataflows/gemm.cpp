@@ -36,6 +36,7 @@ struct ChainedProduct {
   uint64_t b, scales;  // DRAM addresses; of the scales of weights in a type of their own
   uint32_t n, k, blocks, slices, parts;
   bool is_kept;  // partial sums stay in L0
+  Events done;   // of each core's blocks
 };
 
 // The cores of a cluster process consecutive row blocks and share operand B.
@@ -52,10 +53,10 @@ class GemmDataflow {
         m_(rt.layer().seq_q),
         row_blocks_(static_cast<uint32_t>(ceil_div(m_, uint64_t{t.nq} * cores_))),
         panels_(panels),
-        first_(rt, rt.layer().k, weights.scales, rt.layer().seq_kv, rt.layer().emb, t, before(what, second), panels,
+        first_(rt, rt.layer().k, weights.scales, rt.layer().seq_kv, rt.layer().emb, t, of_first(what, second), panels,
                least_),
         second_(rt, second.b, second.scales, second.columns, first_.epilogue.of_result(first_.n), t,
-                behind(what, second), panels, least_),
+                of_second(what, second), panels, least_),
         weights_(rt, weights, t, {first_.k, has_second_ ? second_.k : 0}, first_.parts, panels),
         a_rows_(rt, what, t, min<uint32_t>(min<uint32_t>(t.ring, 2), row_blocks_)) {
     rt.check_l0(t.l0);
@@ -79,12 +80,13 @@ class GemmDataflow {
       b_ready_ = rt.events(cores_);
       b_free_.make(rt, t.ring, first_.parts, least_);
     }
-    done_ = rt.events(cores_);
-    c_free_ = rt.events(cores_, 2);
+    first_.done = rt.events(cores_);
+    c_free_ = has_second_ ? rt.events(2 * cores_, 1) : rt.events(cores_, 2);
     stored_ = rt.events(1);
     if (has_rows_) a_rows_.make_norm();
     if (has_second_) {
       hidden_.make(rt, L1Region::kScores);
+      second_.done = rt.events(cores_);
       hidden_ready_ = rt.events(cores_);
       hidden_free_ = rt.events(cores_, 1);
     }
@@ -105,12 +107,12 @@ class GemmDataflow {
     uint32_t head;
   };
 
-  // Row operations around the first and the second of two products.
-  static hal::FusedProduct before(hal::FusedProduct what, const hal::SecondProduct& second) {
+  // Row operations of the first product, and of a second one.
+  static hal::FusedProduct of_first(hal::FusedProduct what, const hal::SecondProduct& second) {
     if (second.columns != 0) what.residual = 0;
     return what;
   }
-  static hal::FusedProduct behind(const hal::FusedProduct& what, const hal::SecondProduct& second) {
+  static hal::FusedProduct of_second(const hal::FusedProduct& what, const hal::SecondProduct& second) {
     hal::FusedProduct sum{};
     if (second.columns != 0) sum.residual = what.residual;
     return sum;
@@ -224,8 +226,8 @@ class GemmDataflow {
           if (s == 0 && j == 0) multiply.after(hidden_free_.of(core));
           if (is_last) multiply.then(hidden_ready_.of(core));
         } else {
-          if (s == 0) multiply.after(c_free_.of(core));
-          if (is_last) multiply.then(done_.of(core));
+          if (s == 0) multiply.after(c_free_of(blocks_, core));
+          if (is_last) multiply.then(p.done.of(core));
         }
         if (is_last) rt_.scale_scores(multiply, head);
         rt_.mac(core, multiply.label(head, i));
@@ -250,18 +252,18 @@ class GemmDataflow {
       const uint32_t rows = min(t_.nq, m_ - b.row - core * t_.nq);
       const Matrix c = c_of(finished_, core, rows, b.columns);
       const Matrix result = columns_of(c, 0, e.of_result(b.columns));
+      const Events done = p.done.of(core), free = c_free_of(finished_, core);
+      Landing to{result, {}, {e.finished(core), {}}};
       if (!is_stored) {
         const Events after = b.column == 0 ? hidden_free_.of(core) : Events();
-        e.compute(b, core, c, done_.of(core),
-                  {hidden_of(core, rows, b.column, result.columns), after, {hidden_ready_.of(core), c_free_.of(core)}});
-        continue;
+        to = {hidden_of(core, rows, b.column, result.columns), after, {hidden_ready_.of(core), free}};
       }
-      if (e.any()) e.compute(b, core, c, done_.of(core), {result, {}, {e.finished(core), {}}});
-      const Events ready = e.any() ? e.finished(core) : done_.of(core);
+      if (e.any()) e.compute(b, core, c, done, to);
+      if (!is_stored) continue;
+      const Events ready = e.any() ? e.finished(core) : done;
       const Matrix out =
           in_dram(rt_.layer().c, issued.head, m_, b.row + core * t_.nq, e.of_result(p.n), b.column, result);
-      rt_.dma(kStores,
-              copy(result, out).after(ready).then(c_free_.of(core)).then(stored_).label(issued.head, b.row_block));
+      rt_.dma(kStores, copy(result, out).after(ready).then(free).then(stored_).label(issued.head, b.row_block));
       ++stores_;
     }
     e.next(b);
@@ -285,6 +287,10 @@ class GemmDataflow {
   Matrix c_of(const Turns& blocks, uint32_t core, uint32_t rows, uint32_t columns) const {
     return rt_.out(c_.of(blocks.of(core, least_) % 2 * cores_ + core, rows, columns));
   }
+  // VEC and DMA free the slots of two products, in any order.
+  Events c_free_of(const Turns& blocks, uint32_t core) const {
+    return c_free_.of((has_second_ ? blocks.of(core, least_) % 2 * cores_ : 0) + core);
+  }
   // Columns of the rows between the products.
   Matrix hidden_of(uint32_t core, uint32_t rows, uint32_t column, uint32_t columns) const {
     return columns_of(rt_.out(hidden_.of(core, rows, second_.k)), column, columns);
@@ -304,7 +310,7 @@ class GemmDataflow {
   uint32_t stores_ = 0;
   Turns loads_, blocks_, finished_;  // slices of blocks; blocks whose products, whose stores are issued
   Buffers a_, b_, c_, sums_, hidden_;
-  Events a_ready_, a_free_, b_ready_, done_, c_free_, stored_, hidden_ready_, hidden_free_;
+  Events a_ready_, a_free_, b_ready_, c_free_, stored_, hidden_ready_, hidden_free_;
   SharedSlots b_free_;
   bool is_first_of_rows_ = false, is_last_of_rows_ = false;
 };

@@ -13,7 +13,7 @@ namespace {
 
 using workload::Norm;
 
-MachineConfig random_machine(Random& r) {
+MachineConfig random_small_machine(Random& r) {
   MachineConfig machine = config::load_hardware("edge");
   machine.clusters = r.of({1, 1, 2, 3});
   machine.cores = r.from(1, 3);
@@ -23,7 +23,7 @@ MachineConfig random_machine(Random& r) {
   return machine;
 }
 
-workload::Gemm random_network(Random& r) {
+workload::Gemm random_pair(Random& r) {
   workload::Fusion f;
   f.norm = static_cast<Norm>(r.from(0, 2));
   f.has_bias = r.one_in(2);
@@ -90,8 +90,8 @@ class Networks : public ::testing::TestWithParam<int> {};
 TEST_P(Networks, AreGoldenHaveTheBitsOfTheirOperationsAndMoveTheCountedBytes) {
   for (std::uint32_t i = 0; i < 5; ++i) {
     Random r(static_cast<std::uint32_t>(GetParam()) * 7001 + i);
-    const MachineConfig machine = random_machine(r);
-    const workload::Gemm n = random_network(r);
+    const MachineConfig machine = random_small_machine(r);
+    const workload::Gemm n = random_pair(r);
     SCOPED_TRACE(fmt::format("{} on {} clusters of {} cores", n.name, machine.clusters, machine.cores));
     const job::RunResult fused = expect_right_product(machine, n, random_tiling(r, n), 7 + i);
     EXPECT_EQ(fused.output, one_by_one(machine, n, job::random_tensors(n, 7 + i)));
@@ -137,8 +137,8 @@ TEST(Network, ReadsWeightsOnceForEachRowBlock) {
 TEST(Network, NeedsRoomForItsRows) {
   MachineConfig machine = config::load_hardware("edge");
   machine.l1.size_bytes = 64 * 1024;
-  EXPECT_THROW(run(machine, workload::load("gemm:4x20000x64,down=64"), "gemm", {}, nullptr), job::RunError);
-  EXPECT_NO_THROW(run(machine, workload::load("gemm:4x20000x64"), "gemm", {}, nullptr));
+  EXPECT_THROW(run(machine, workload::load("gemm:4x40000x64,down=64"), "gemm", {}, nullptr), job::RunError);
+  EXPECT_NO_THROW(run(machine, workload::load("gemm:4x40000x64"), "gemm", {}, nullptr));
 }
 
 TEST(Network, RefusesWhatItCannotExpress) {
