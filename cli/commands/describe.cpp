@@ -131,7 +131,7 @@ void describe_network(const std::string& what) {
   if (n.graph != nullptr) return describe_graph(*n.graph);
   const workload::Extents e = n.extents();
   const double depth = n.is_attention() ? 1.0 * e.emb + n.attention().values() : 2.0 * e.emb;
-  const double macs = 1.0 * e.batch * e.heads * e.seq_q * e.seq_kv * depth;
+  const double macs = n.gemm() != nullptr ? n.gemm()->macs() : 1.0 * e.batch * e.heads * e.seq_q * e.seq_kv * depth;
   print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n",
                     n.name(), e.batch, e.heads, e.seq_q, e.seq_kv, e.emb, macs));
   const workload::NetworkText parts = workload::split_network(what);

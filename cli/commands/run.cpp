@@ -246,7 +246,10 @@ int run(const RunArguments& a) {
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {
     const workload::Extents e = p.network.extents();
-    const std::uint32_t width = p.network.is_attention() ? p.network.attention().values() : e.seq_kv;
+    const workload::Gemm* const g = p.network.gemm();
+    const std::uint32_t width = g != nullptr               ? g->result_columns()
+                                : p.network.is_attention() ? p.network.attention().values()
+                                                           : e.seq_kv;
     out_file->write(tensors::npy_bytes({{e.batch, e.heads, e.seq_q, width}, result.output}), files::Form::kOwn);
   }
   outputs.commit();

@@ -31,8 +31,7 @@ std::uint64_t weights(const workload::LayerOperation& o) {
                                                                            : 2;
   const std::uint64_t vectors = std::min(norms * g->depth, o.parameters);
   const std::uint64_t product = g->weights.any() ? std::max(o.parameters - vectors, o.active) : o.parameters - vectors;
-  return vectors * sizeof(arith::Half) +
-         product * job::tensor_bytes(o.workload).k / (std::uint64_t{g->columns} * g->depth);
+  return vectors * sizeof(arith::Half) + product * job::tensor_bytes(o.workload).k / g->weight_elements();
 }
 
 }  // namespace

@@ -1,8 +1,14 @@
 #include "explore/layers/fusion_choice.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "platform/machine/error.h"
+#include "platform/schedule/counter.h"
+#include "platform/schedule/programs.h"
 #include "platform/workload/layer/fusion.h"
 
 namespace attnvp::explore {
@@ -35,6 +41,34 @@ void FusionTimer::choose(std::vector<workload::LayerGroup>& groups) {
     return together->cycles <= cycles;
   };
   for (workload::LayerGroup& g : groups) g.operations = workload::fused(std::move(g.operations), is_fast);
+}
+
+namespace {
+
+// Whether the L1s of all clusters together hold the rows between two products, so that a cluster reads each weight
+// once. Several clusters must have rows for all PEs.
+bool holds_rows(const MachineConfig& m, const workload::Gemm& g) {
+  const std::uint64_t cores = std::uint64_t{m.clusters} * m.cores;
+  if (m.clusters > 1 && g.rows < cores * m.mac.rows) return false;
+  const auto rows = static_cast<std::uint32_t>((g.rows + cores - 1) / cores);
+  const schedule::FirmwareImage& firmware = schedule::firmware_of(m);
+  job::Schedule schedule = job::parse_dataflow(job::dataflows_for(g, firmware).front()->name, firmware);
+  const std::uint32_t tile = 2 * m.mac.columns;
+  schedule.tiling = job::parse_tiling(
+      fmt::format("nq={},nkv={},kd={},kv=2,m0=1,n0=1,k0=1", rows, std::min(tile, g.columns), std::min(tile, g.depth)),
+      firmware);
+  const schedule::Job job = job::make_job(m, g, schedule);
+  return schedule::need_of(job).fits(job);
+}
+
+}  // namespace
+
+void FusionTimer::fuse_held(std::vector<workload::LayerGroup>& groups) const {
+  const workload::FusionChoice is_held = [this](const auto& /*apart*/, const workload::LayerOperation& fused) {
+    const workload::Gemm& g = *fused.workload.gemm();
+    return g.fusion.down == 0 || holds_rows(machine_, g);
+  };
+  for (workload::LayerGroup& g : groups) g.operations = workload::fused(std::move(g.operations), is_held);
 }
 
 const job::Schedule* FusionTimer::schedule_of(const std::string& identity) const {

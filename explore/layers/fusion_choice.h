@@ -18,6 +18,8 @@ class FusionTimer {
 
   // Fuses operations of all groups where the fused one takes at most the cycles of its parts together.
   void choose(std::vector<workload::LayerGroup>& groups);
+  // Fuses pairs of products where the machine holds all rows between them at once (fuse=on).
+  void fuse_held(std::vector<workload::LayerGroup>& groups) const;
   // Schedule of an operation that was timed, by its identity; nullptr: none.
   const job::Schedule* schedule_of(const std::string& identity) const;
 

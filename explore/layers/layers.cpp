@@ -217,6 +217,7 @@ LayerRun run_layer(const MachineConfig& machine, const workload::Workload& netwo
   Capacity capacity(groups, network);
   capacity.require(machine);  // checked before the slow choice of a dataflow
   if (network.model.fuse == workload::Fuse::kAuto) timer.choose(groups);
+  if (network.model.fuse == workload::Fuse::kOn) timer.fuse_held(groups);
   const Distinct distinct(groups);
   const std::size_t kinds = distinct.operations.size();
   std::optional<job::Runner> runner;

@@ -40,7 +40,10 @@ std::string shape(const job::RunResult& r) {
     return rotates ? fmt::format("{} x {}, heads of {}", rows->rows, rows->columns, rows->head)
                    : fmt::format("{} {} x {}", rows->word(), rows->rows, rows->columns);
   }
-  if (const workload::Gemm* g = r.network.gemm()) return fmt::format("{} x {} x {}", g->rows, g->columns, g->depth);
+  if (const workload::Gemm* g = r.network.gemm()) {
+    return fmt::format("{} x {} x {}{}", g->rows, g->columns, g->depth,
+                       g->fusion.down > 0 ? fmt::format(", down {}", g->fusion.down) : "");
+  }
   const workload::Attention& n = r.network.attention();
   const std::string heads = n.heads_of_kv() == n.heads ? fmt::format("{} heads", n.heads)
                                                        : fmt::format("{}/{} heads", n.heads, n.heads_of_kv());

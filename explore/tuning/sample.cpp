@@ -154,10 +154,7 @@ std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, dou
 
 // Bytes of a product in DRAM: A, B with its scales, and the result with the residual.
 double bytes_of_a(const Gemm& g) { return 1.0 * g.rows * g.depth * hal::element_bytes(g.type); }
-double bytes_of_b(const Gemm& g) {
-  if (g.weights.any()) return static_cast<double>(g.weights.bytes(g.columns, g.depth));
-  return 1.0 * g.columns * g.depth * hal::element_bytes(g.type);
-}
+double bytes_of_b(const Gemm& g) { return static_cast<double>(g.weight_bytes()); }
 double bytes_of_result(const Gemm& g) {
   return 1.0 * g.rows * g.result_columns() * (g.fusion.has_residual ? 2 : 1) * hal::element_bytes(g.type);
 }
@@ -226,10 +223,12 @@ std::uint32_t reduced(std::uint32_t extent, double share, std::uint32_t array, s
   return some * 2 <= extent ? some : 0;
 }
 
-std::optional<Sample> fewer_rows(const MachineConfig& m, const RowOperation& r, double share) {
-  const std::uint32_t rows = reduced(r.rows, share, m.mac.rows, m.cores);
+// Fewer rows of an operation that deals them to `cores` cores.
+template <typename Operation>
+std::optional<Sample> fewer_rows(const MachineConfig& m, const Operation& r, double share, std::uint32_t cores) {
+  const std::uint32_t rows = reduced(r.rows, share, m.mac.rows, cores);
   if (rows == 0) return std::nullopt;
-  RowOperation large = r, small = r;
+  Operation large = r, small = r;
   large.rows = rows;
   small.rows = rows / 2;
   Sample s;
@@ -237,6 +236,20 @@ std::optional<Sample> fewer_rows(const MachineConfig& m, const RowOperation& r, 
   s.small = small;
   s.large = large;
   s.work_all = 2.0 * r.rows / rows;
+  return s;
+}
+
+// Fewer rows of two products in one schedule. If they are few, fewer columns between the products.
+std::optional<Sample> smaller_network(const MachineConfig& m, const Gemm& g, double share) {
+  if (std::optional<Sample> s = fewer_rows(m, g, share, m.clusters * m.cores)) return s;
+  const std::uint32_t least = kFewestOfProduct * m.mac.columns;
+  const Gemm large = with_columns(g, std::max(rounded_up(g.columns * share, least), least));
+  if (2 * large.columns > g.columns) return std::nullopt;
+  Sample s;
+  s.machine = m;
+  s.small = with_columns(large, large.columns / 2);
+  s.large = large;
+  s.work_all = 2.0 * g.columns / large.columns;
   return s;
 }
 
@@ -305,11 +318,12 @@ std::optional<Sample> sample_of(const MachineConfig& machine, const workload::Wo
   if (here <= steps) return std::nullopt;
   const double share = static_cast<double>(steps) / static_cast<double>(here);
   if (const Gemm* g = w.gemm()) {
+    if (g->fusion.down > 0) return smaller_network(machine, *g, share);
     std::optional<Sample> s = product_of_equal_blocks(machine, *g, share);
     if (!s) s = smaller_product(machine, *g, share, 2 * kFewestOfProduct);
     return s ? s : smaller_product(machine, *g, share, kFewestOfProduct);
   }
-  if (const RowOperation* r = w.rows()) return fewer_rows(machine, *r, share);
+  if (const RowOperation* r = w.rows()) return fewer_rows(machine, *r, share, machine.cores);
   const Attention& n = w.attention();
   if (is_decoding(n)) return fewer_keys(machine, n, share);
   if (!is_uniform(n)) return std::nullopt;

@@ -54,6 +54,7 @@ constexpr std::uint32_t kStaged = 1024;  // streamed K and V are staged in L2; S
 constexpr std::uint32_t kHeterogeneous = 4096;  // cores differ in speed; Cores is at kCoresAddress
 constexpr std::uint32_t kFused =
     8192;  // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
+constexpr std::uint32_t kSecond = 32768;     // another product follows; SecondProduct is at kSecondAddress
 constexpr std::uint32_t kQuantised = 16384;  // B of a product has fewer bits than A; Weights is at kWeightsAddress
 constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
@@ -204,6 +205,18 @@ struct FusedProduct {
 static_assert(sizeof(FusedProduct) == 56, "the same bytes on every processor");
 constexpr std::uint64_t kFusedAddress = kJobAddress + 0x3'0140;
 static_assert(kRulesAddress + sizeof(Rules) <= kFusedAddress && kFusedAddress + sizeof(FusedProduct) <= kTypesAddress,
+              "words of the layer do not overlap");
+// Second product of the same rows (kSecond). Its operand A is the result of the first one, which stays in L1: with all
+// operations of FusedProduct but the sum, which is that of the second product.
+struct SecondProduct {
+  std::uint64_t b, scales;  // DRAM addresses: of [columns, columns of the first result], and as those of Weights
+  std::uint32_t columns;    // of the result; 0: no second product
+  std::uint32_t reserved;
+};
+static_assert(sizeof(SecondProduct) == 24, "the same bytes on every processor");
+constexpr std::uint64_t kSecondAddress = kJobAddress + 0x3'0120;
+static_assert(kRulesAddress + sizeof(Rules) <= kSecondAddress &&
+                  kSecondAddress + sizeof(SecondProduct) <= kFusedAddress,
               "words of the layer do not overlap");
 // Weights of a product in a type of fewer bits than A (kQuantised), rows of the depth; the VEC engines convert them.
 struct Weights {

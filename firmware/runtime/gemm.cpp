@@ -20,17 +20,17 @@ void check_step_channels(Runtime& rt) {
   if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
 }
 
-void SharedSlots::wait(Command& load, uint32_t users, uint32_t part) const {
+void SharedSlots::wait(Command& load, uint32_t users, uint32_t part, uint32_t tokens) const {
   const bool was_full = (full_ >> (slots_ - 1) & 1) != 0;  // the tile that the slot has
   uint32_t since = users == cores_ ? 1 : 0;                // tiles of all cores from the next one on, this one included
   for (uint32_t i = 0; i + 1 < slots_; ++i) since += full_ >> i & 1;
   const uint32_t more = was_full && part == 0 ? (slots_ - since) * parts_ : 0;
   if (more == 0) {
-    load.after({free_.first, users});
+    load.after({free_.first, users}, tokens);
     return;
   }
   const Events rest{free_.first + least_, cores_ - least_};
-  load.after({free_.first, least_}).after(rest, more + (users == cores_ ? 1 : 0)).then(rest, more);
+  load.after({free_.first, least_}, tokens).after(rest, more + (users == cores_ ? tokens : 0)).then(rest, more);
 }
 
 using namespace parameter;

@@ -41,8 +41,8 @@ class SharedSlots {
   Events free(uint32_t core) const { return free_.of(core); }
   // Makes part `part` of the next tile's loads, for the first `users` cores, wait until its slot is free. If the slot's
   // tile before was used by more cores than a tile since, the first load takes the tokens that this core has too many,
-  // and gives them back.
-  void wait(Command& load, uint32_t users, uint32_t part) const;
+  // and gives them back. A load of several parts takes the `tokens` of all of them.
+  void wait(Command& load, uint32_t users, uint32_t part, uint32_t tokens = 1) const;
   void next(uint32_t users) { full_ = full_ << 1 | (users == cores_ ? 1U : 0U); }
 
  private:

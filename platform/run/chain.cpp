@@ -76,6 +76,7 @@ void LayerChain::note_given(const LayerOperation& o) {
   if (const workload::Gemm* g = o.workload.gemm()) {
     note(1, 1 / std::sqrt(static_cast<double>(g->depth)));
     const workload::Fusion& f = g->fusion;
+    if (f.down > 0) note(2, 1 / std::sqrt(static_cast<double>(g->first_columns())));
     const std::size_t before = (f.norm == workload::Norm::kNone      ? 0
                                 : f.norm == workload::Norm::kRmsNorm ? 1
                                                                      : 2) +
@@ -197,8 +198,17 @@ void LayerChain::bind(const Store<Number>& store, const LayerOperation& o, std::
   const auto input = [&](std::size_t i, std::uint64_t elements) { return fetch(store, o, i, elements, time); };
   if (const workload::Gemm* g = o.workload.gemm()) {
     to.q = input(0, std::uint64_t{g->rows} * g->depth);
-    if (with_weights || store.count(input_of(o, 1)) != 0) to.k = input(1, std::uint64_t{g->columns} * g->depth);
-    std::size_t further = 2, padded = 0;
+    const std::size_t products = g->fusion.down > 0 ? 2 : 1;
+    const bool has_computed = store.count(input_of(o, 1)) + (products > 1 ? store.count(input_of(o, 2)) : 0) > 0;
+    if (with_weights || has_computed) {
+      to.k = input(1, std::uint64_t{g->columns} * g->depth);
+      if (products > 1) {
+        const std::vector<Number> second = input(2, std::uint64_t{g->fusion.down} * g->first_columns());
+        to.k.resize(g->second_weights_at());
+        to.k.insert(to.k.end(), second.begin(), second.end());
+      }
+    }
+    std::size_t further = 1 + products, padded = 0;
     for (const FusedOperand& operand : list_of_fused(*g)) {
       const std::vector<Number> elements = input(further++, operand.elements);
       to.v.insert(to.v.end(), elements.begin(), elements.end());

@@ -24,7 +24,8 @@ constexpr std::uint64_t kAlignment = 4096;
 std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::uint64_t score_bytes(const workload::Workload& w) {
-  if (w.rows() != nullptr) return w.rows()->result_elements() * sizeof(arith::Half);
+  const bool has_second = w.gemm() != nullptr && w.gemm()->fusion.down > 0;
+  if (w.rows() != nullptr || has_second) return w.result_elements() * sizeof(arith::Half);
   const workload::Extents e = w.extents();
   return std::uint64_t{e.batch} * e.heads * e.seq_q * e.seq_kv * sizeof(arith::Half);
 }
@@ -132,8 +133,7 @@ TensorBytes tensor_bytes(const workload::Workload& w) {
   const std::uint64_t bytes = hal::element_bytes(w.type());
   if (!w.is_attention()) {
     const Operands elements = operands_of(w);
-    const workload::WeightType weights = w.weights();
-    const std::uint64_t k = weights.any() ? weights.bytes(w.gemm()->columns, w.gemm()->depth) : elements.k * bytes;
+    const std::uint64_t k = w.gemm() != nullptr ? w.gemm()->weight_bytes() : elements.k * bytes;
     return {elements.q * bytes, k, elements.v * sizeof(arith::Half), 0};
   }
   const workload::Attention& n = w.attention();
@@ -330,6 +330,12 @@ void add_operation(schedule::Job& made, Dram& dram, const workload::Gemm& g, con
   what.is_gated = f.is_gated ? 1 : 0;
   what.function = f.activation.value_or(hal::Activation::kRelu);
   add_table(made, hal::kFusedAddress, what, hal::kFused);
+  if (f.down == 0) return;
+  hal::SecondProduct second{};
+  second.b = made.block.layer.k + g.second_weights_at_byte();
+  if (g.weights.any()) second.scales = second.b + g.weights.code_bytes(f.down, g.first_columns());
+  second.columns = f.down;
+  add_table(made, hal::kSecondAddress, second, hal::kSecond);
 }
 
 void add_operation(schedule::Job& made, Dram& dram, const workload::RowOperation& r, const Schedule& /*schedule*/) {

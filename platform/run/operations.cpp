@@ -136,7 +136,7 @@ std::vector<arith::Half> random_further(const workload::Gemm& g, std::uint64_t s
 
 Operands operands_of(const workload::Workload& w) {
   if (const workload::Gemm* g = w.gemm()) {
-    return {std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth, fused_operands_of(*g).all()};
+    return {std::uint64_t{g->rows} * g->depth, g->weight_elements(), fused_operands_of(*g).all()};
   }
   const workload::RowOperation& r = *w.rows();
   const std::uint64_t all = r.elements();
@@ -174,7 +174,12 @@ Tensors random_operands(const workload::Workload& w, std::uint64_t seed) {
   }
   AttentionTensors t = random_attention(shape, seed, spread);
   if (w.gemm() == nullptr) return {std::move(t.q), std::move(t.k), {}};
-  return {std::move(t.q), std::move(t.k), random_further(*w.gemm(), seed)};
+  const workload::Gemm& g = *w.gemm();
+  const std::uint64_t first = g.second_weights_at(), all = g.weight_elements();
+  t.k.resize(all);  // weights of a second product keep the spread of its rows
+  const double of_second = 1 / std::sqrt(static_cast<double>(g.first_columns()));
+  for (std::uint64_t i = first; i < all; ++i) t.k[i] = random_half(3 * seed + 1, i, of_second);
+  return {std::move(t.q), std::move(t.k), random_further(g, seed)};
 }
 
 std::uint64_t operand_address(const workload::Workload& w, const hal::Layer& layer) {

@@ -76,6 +76,14 @@ hal::FusedProduct fused_of(const Job& job) {
   return what;
 }
 
+hal::SecondProduct second_of(const Job& job) {
+  hal::SecondProduct second{};
+  if ((job.block.flags & hal::kSecond) != 0) {
+    std::memcpy(&second, job.table_at(hal::kSecondAddress)->words.data(), sizeof second);
+  }
+  return second;
+}
+
 hal::Weights weights_of(const Job& job) {
   hal::Weights weights{};
   if ((job.block.flags & hal::kQuantised) != 0) {
@@ -113,6 +121,7 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
                                                            {"new V", append.v},
                                                            {"K", l.k},
                                                            {"scales", weights_of(job).scales},
+                                                           {"second B", second_of(job).b},
                                                            {"V", l.v},
                                                            {"O", l.o},
                                                            {"C", l.c},

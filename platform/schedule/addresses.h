@@ -25,7 +25,8 @@ std::uint64_t addends_of(const Job& job);
 
 // Row operations that a matrix product includes; zeros: none.
 hal::FusedProduct fused_of(const Job& job);
-hal::Weights weights_of(const Job& job);  // of type kNone: as the other operand
+hal::SecondProduct second_of(const Job& job);  // without columns: none
+hal::Weights weights_of(const Job& job);       // of type kNone: as the other operand
 
 std::string name_of(const Queue& queue);                     // "core0.mac", "dma1"
 std::string operation_text(const hal::Descriptor& command);  // "matmul_abt 64x512x64"

@@ -72,23 +72,29 @@ LayerDemand fused_demand(const Job& job, const MachineConfig& m) {
   add(f.bias != 0, columns, rows * columns, kAddition);
   add(f.rotated > 0, rows * f.head, rows * f.rotated, kRotation);
   add(f.is_activated != 0, 0, rows * width, operations_of_activation(f.function, f.is_gated != 0));
-  add(f.residual != 0, rows * width, rows * width, kAddition);
+  const double last = second_of(job).columns > 0 ? second_of(job).columns : width;
+  add(f.residual != 0, rows * last, rows * last, kAddition);
   return {bus_cycles(m, in, 0), 0, lanes, 0};
 }
 
 LayerDemand product_demand(const Job& job, const MachineConfig& m) {
   const hal::Layer& l = job.block.layer;
   const double products = 1.0 * l.batch * l.heads, rows = l.seq_q, columns = l.seq_kv, depth = l.emb;
-  double in = products * (rows + columns) * depth * hal::element_bytes(job.types.operand), lanes = 0;
-  if (const hal::Weights w = weights_of(job); w.type != hal::ElementType::kNone) {
-    const double groups = w.group == 0 ? 1 : std::ceil(depth / w.group);
-    in = rows * depth * hal::element_bytes(job.types.operand) +
-         columns * (static_cast<double>(hal::bytes_of(w.type, l.emb)) + groups * hal::element_bytes(w.scale));
-    lanes = lane_cycles(m, columns * depth, kDequantisation);
-  }
   const double width = fused_of(job).is_gated != 0 ? columns / 2 : columns;
-  const double out = products * rows * width * hal::element_bytes(job.types.out);
-  const double macs = products * rows * columns * depth;
+  const double last = second_of(job).columns, result = last > 0 ? last : width;
+  const double bytes = hal::element_bytes(job.types.operand);
+  double in = products * (rows + columns) * depth * bytes + last * width * bytes, lanes = 0;
+  if (const hal::Weights w = weights_of(job); w.type != hal::ElementType::kNone) {
+    const auto of_row = [&w](double elements) {  // of weights
+      const double groups = w.group == 0 ? 1 : std::ceil(elements / w.group);
+      return static_cast<double>(hal::bytes_of(w.type, static_cast<std::uint64_t>(elements))) +
+             groups * hal::element_bytes(w.scale);
+    };
+    in = rows * depth * bytes + columns * of_row(depth) + (last > 0 ? last * of_row(width) : 0);
+    lanes = lane_cycles(m, columns * depth + last * width, kDequantisation);
+  }
+  const double macs = products * rows * columns * depth + rows * last * width;
+  const double out = products * rows * result * hal::element_bytes(job.types.out);
   const LayerDemand fused = fused_demand(job, m);
   return {bus_cycles(m, in, out) + fused.bus, macs / macs_per_cycle(m, job.types.operand), lanes + fused.lanes, macs};
 }

@@ -34,7 +34,9 @@ struct OperandElements {
 
 OperandElements elements_of(const Workload& w) {
   if (const Gemm* g = w.gemm()) {
-    return {{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth}, w.result_elements()};
+    OperandElements of{{std::uint64_t{g->rows} * g->depth, std::uint64_t{g->columns} * g->depth}, w.result_elements()};
+    if (g->fusion.down > 0) of.inputs.push_back(std::uint64_t{g->fusion.down} * g->first_columns());
+    return of;
   }
   if (const RowOperation* r = w.rows()) {
     const bool has_two = r->is_gated || r->is_elementwise();
@@ -252,7 +254,9 @@ class OperationGraphReader {
     }
     const Gemm* const product = result.workload.gemm();
     if (product != nullptr && inputs.size() > 1 && is_input(inputs[1].first)) {
-      result.parameters = std::uint64_t{product->columns} * product->depth * result.count;
+      const std::uint64_t of_second =
+          expected.inputs.size() > 2 && inputs.size() > 2 && is_input(inputs[2].first) ? expected.inputs[2] : 0;
+      result.parameters = (expected.inputs[1] + of_second) * result.count;
       result.active = result.parameters;
     }
     const auto outputs = names(node["outputs"], "outputs");

@@ -89,10 +89,12 @@ Attention attention_of(const Workload& w, const Block& block) {
 
 namespace {
 
-// fuse=on; a choice by time is up to the caller.
+// fuse=on; choices that depend on the machine, by time and of second products, are up to the caller.
 std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOperation> operations) {
   if (w.model.fuse != Fuse::kOn) return operations;
-  return fused(std::move(operations), [](const auto& /*apart*/, const LayerOperation& /*fused*/) { return true; });
+  return fused(std::move(operations), [](const auto& /*apart*/, const LayerOperation& fused) {
+    return fused.workload.gemm()->fusion.down == 0;
+  });
 }
 
 }  // namespace

@@ -104,12 +104,14 @@ class ProductSettings {
       f.is_gated = index(word, key, value, {"0", "1"}) == 1;
     } else if (key == "residual") {
       f.has_residual = index(word, key, value, {"0", "1"}) == 1;
+    } else if (key == "down") {
+      f.down = extents(text_, value, {{"columns of the second product", kLongestSequence}})[0];
     } else if (key == "rope") {
       const auto e = extents(text_, value, {{"elements of a head", kDeepest}, {"rotated columns", kLongestSequence}});
       f.head = e[0];
       f.rotated = e[1];
     } else {
-      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, residual");
+      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, down, residual");
     }
   }
   std::size_t index(const std::string& word, const std::string& key, const std::string& value,
@@ -188,6 +190,7 @@ std::string Fusion::text() const {
   if (rotated > 0) text += fmt::format(",rope={}x{}", head, rotated);
   if (activation) text += fmt::format(",activation={}", kActivations[static_cast<std::size_t>(*activation)][0]);
   if (is_gated) text += ",gated=1";
+  if (down > 0) text += fmt::format(",down={}", down);
   if (has_residual) text += ",residual=1";
   return text;
 }
@@ -198,6 +201,28 @@ Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::E
   if (type != hal::ElementType::kFp16) g.name += ",type=" + attnvp::name_of(type);
   g.name += weights.text() + fusion.text();
   return g;
+}
+
+std::uint64_t Gemm::second_weights_at() const {
+  constexpr std::uint64_t kGrain = 64 / hal::element_bytes(hal::ElementType::kFp16);
+  return (std::uint64_t{columns} * depth + kGrain - 1) / kGrain * kGrain;
+}
+
+std::uint64_t Gemm::weight_elements() const {
+  if (fusion.down == 0) return std::uint64_t{columns} * depth;
+  return second_weights_at() + std::uint64_t{fusion.down} * first_columns();
+}
+
+std::uint64_t Gemm::second_weights_at_byte() const {
+  constexpr std::uint64_t kBurst = 64;
+  if (!weights.any()) return second_weights_at() * hal::element_bytes(type);
+  return (weights.bytes(columns, depth) + kBurst - 1) / kBurst * kBurst;
+}
+
+std::uint64_t Gemm::weight_bytes() const {
+  if (!weights.any()) return weight_elements() * hal::element_bytes(type);
+  if (fusion.down == 0) return weights.bytes(columns, depth);
+  return second_weights_at_byte() + weights.bytes(fusion.down, first_columns());
 }
 
 std::string refusal_of(const Gemm& g) {
@@ -216,6 +241,10 @@ std::string refusal_of(const Gemm& g) {
   if (f.is_gated && (!f.activation || g.columns % 2 != 0)) {
     return fmt::format("a gated product of {} columns; allowed is an even number, with an activation", g.columns);
   }
+  if (f.down > 0 && g.type != hal::ElementType::kFp16) {
+    return fmt::format("a second product behind one of {}; allowed is fp16", attnvp::name_of(g.type));
+  }
+  if (f.down > 0 && f.rotated > 0) return "a second product behind a rotary embedding; allowed is one of them";
   if (f.rotated == 0) return "";
   if (f.head % 2 != 0 || f.rotated % f.head != 0 || f.rotated > g.columns) {
     return fmt::format("rotated heads of {} elements in {} columns; allowed are even heads, at most {} columns", f.head,

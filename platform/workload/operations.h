@@ -4,6 +4,9 @@
 //   gemm:...,norm=rmsnorm,bias=1,rope=HEADxCOLUMNS,activation=silu,gated=1,residual=1   fused with row operations:
 //     a norm of A's rows; on C, in this order: a bias, a rotary embedding of the first COLUMNS, an activation, the sum
 //     with a residual tensor. Gated: the first half of the columns are gates, and the result has half of the columns
+//   gemm:...,down=COLUMNS   a network D = C E^T, E: COLUMNS x columns of C, in one schedule. C is the result without
+//   the
+//     residual tensor, which is added to D
 //   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
 //   layernorm:...,residual=1, rmsnorm:...,residual=1   of the sum of two tensors, which is a second result
 //   add:...   and the other elementwise operations (firmware/hal/operations.h)
@@ -36,10 +39,11 @@ struct Fusion {
   bool has_bias = false;
   std::uint32_t head = 0, rotated = 0;  // rotary embedding: elements of a head; leading columns
   std::optional<hal::Activation> activation;
-  bool is_gated = false;  // columns are gates, then as many factors
-  bool has_residual = false;
+  bool is_gated = false;      // columns are gates, then as many factors
+  std::uint32_t down = 0;     // columns of a second product of the rows, before the residual sum; 0: none
+  bool has_residual = false;  // of the last product
   bool has_epilogue() const { return has_bias || rotated > 0 || activation.has_value() || has_residual; }
-  bool any() const { return norm != Norm::kNone || has_epilogue(); }
+  bool any() const { return norm != Norm::kNone || has_epilogue() || down > 0; }
   std::string text() const;  // ",norm=rmsnorm,bias=1"; empty: none
 };
 
@@ -50,7 +54,15 @@ struct Gemm {
   Fusion fusion{};
   WeightType weights{};  // of B
   hal::ElementType out() const { return hal::type_of_output(type); }
-  std::uint32_t result_columns() const { return fusion.is_gated ? columns / 2 : columns; }
+  // Columns of the first product's result, and of the last one's.
+  std::uint32_t first_columns() const { return fusion.is_gated ? columns / 2 : columns; }
+  std::uint32_t result_columns() const { return fusion.down > 0 ? fusion.down : first_columns(); }
+  // Weights: B, and behind it, from whole bursts of 64 bytes on, E of a second product.
+  std::uint64_t second_weights_at() const;
+  std::uint64_t weight_elements() const;
+  std::uint64_t second_weights_at_byte() const;  // in DRAM, where weights may have a type of their own
+  std::uint64_t weight_bytes() const;
+  double macs() const { return 1.0 * rows * (1.0 * columns * depth + 1.0 * fusion.down * first_columns()); }
 };
 Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
           hal::ElementType type = hal::ElementType::kFp16, const Fusion& fusion = {}, const WeightType& weights = {});

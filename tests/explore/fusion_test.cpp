@@ -1,5 +1,7 @@
 // Row operations fused with the products of a layer: which are, that results are golden, and traffic by a count by
 // hand.
+#include "platform/workload/layer/fusion.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -77,12 +79,36 @@ TEST(Fusion, KeepsParametersAndTensors) {
   }
 }
 
+// A second product takes the place of the operations that it joins, with their tensors.
+TEST(Fusion, JoinsTheProductsOfANetwork) {
+  const auto always = [](const auto& /*apart*/, const workload::LayerOperation& /*fused*/) { return true; };
+  const auto joined = [&](const std::string& network) {
+    return workload::fused(workload::operations_of(workload::load(network + ",scope=layer,fuse=on")), always);
+  };
+  const std::vector<workload::LayerOperation> llama = joined("llama3.1-8b");
+  ASSERT_EQ(llama.size(), 4U);
+  const workload::LayerOperation& network = llama.back();
+  EXPECT_EQ(network.name, "rmsnorm + gate, up + swiglu, down + sum");
+  EXPECT_EQ(network.workload.name(), "gemm:512x28672x4096,norm=rmsnorm,activation=silu,gated=1,down=4096,residual=1");
+  EXPECT_EQ(network.inputs, (std::vector<std::string>{"attention sum", "gate, up weights", "down weights",
+                                                      "network norm gamma", "attention sum"}));
+  EXPECT_EQ(network.outputs, std::vector<std::string>{"network sum"});
+  EXPECT_EQ(network.parameters, std::uint64_t{3} * 4096 * 14336 + 4096);
+  // Operations behind the second product stay; experts, which run several times, are not joined.
+  EXPECT_EQ(joined("gemma2-9b").size(), 8U);
+  for (const workload::LayerOperation& o :
+       joined("H=2,N=8,E=16,hidden=32,ffn=64,gated=1,experts=4,experts_per_token=2,shared_ffn=16")) {
+    EXPECT_EQ(o.workload.gemm() != nullptr && o.workload.gemm()->fusion.down > 0, o.name.rfind("shared", 0) == 0)
+        << o.name;
+  }
+}
+
 constexpr const char* kLayer =
     "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,norm=rmsnorm,scope=layer";
 
 TEST(Fusion, IsGoldenInALayer) {
   const LayerRun layer = run("edge", std::string(kLayer) + ",fuse=on", true);
-  ASSERT_EQ(layer.layer().operations.size(), 5U);
+  ASSERT_EQ(layer.layer().operations.size(), 4U);
   for (const OperationRun& o : layer.layer().operations) {
     EXPECT_TRUE(o.result.golden_checked && o.result.golden.passed) << o.name << ": " << o.result.golden.to_string();
   }
@@ -97,6 +123,25 @@ TEST(Fusion, IsGoldenInALayer) {
   }
 }
 
+// One row block holds all rows between the products, with PEs of all clusters in use; otherwise they stay apart.
+TEST(Fusion, JoinsProductsWhereL1HoldsTheirRows) {
+  MachineConfig machine = config::load_hardware("edge");
+  const auto operations = [&] {
+    LayerOptions options;
+    options.tuning = runs::few_evaluations();
+    return run_layer(machine, workload::load(std::string(kLayer) + ",fuse=on"), "auto",
+                     config::load_energy(machine.energy), options)
+        .layer()
+        .operations.size();
+  };
+  EXPECT_EQ(operations(), 4U);
+  machine.l1.size_bytes = 128 * 1024;  // 96 rows of 128 and of 300, and tiles
+  EXPECT_EQ(operations(), 5U);
+  machine.l1.size_bytes = 1024 * 1024;
+  machine.clusters = 4;
+  EXPECT_EQ(operations(), 5U);
+}
+
 // Bytes of an operation other than attention that cross DRAM: by its tiles, or once behind a cache.
 std::uint64_t bytes_by_hand(const OperationRun& o, const MachineConfig& m) {
   const workload::Workload& n = o.result.network;
@@ -105,8 +150,8 @@ std::uint64_t bytes_by_hand(const OperationRun& o, const MachineConfig& m) {
   if (const workload::Gemm* g = n.gemm()) {
     const workload::Fusion& f = g->fusion;
     const std::uint64_t rows = g->rows, vectors = f.norm == workload::Norm::kRmsNorm ? g->depth : 0,
-                        once = (rows + g->columns) * g->depth + vectors + rows * f.head +
-                               (f.has_residual ? rows * g->columns : 0);
+                        once = (rows + g->columns) * g->depth + f.down * g->first_columns() + vectors + rows * f.head +
+                               (f.has_residual ? rows * g->result_columns() : 0);
     return 2 * ((is_cached ? once : runs::elements_read(*g, tiling, m)) + n.result_elements());
   }
   const job::Operands operands = job::operands_of(n);

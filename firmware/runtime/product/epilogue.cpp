@@ -6,7 +6,8 @@ namespace {
 enum : uint32_t { kNkv = 1 };  // index of GemmTiling::nkv
 }  // namespace
 
-Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels, uint32_t least)
+Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, uint32_t columns, const GemmTiling& tiling, bool panels,
+                   uint32_t least)
     : rt_(rt),
       what_(what),
       t_(tiling),
@@ -14,7 +15,7 @@ Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling&
       cores_(rt.cores()),
       least_(least),
       m_(rt.layer().seq_q),
-      n_(rt.layer().seq_kv) {
+      n_(columns) {
   if (!any()) return;
   const uint32_t grain = what.is_gated != 0 ? 2 : what.rotated > 0 ? what.head : 1;
   if (t_.nkv % grain != 0) rt.refuse(kNkv, t_.nkv);
@@ -71,27 +72,32 @@ void Epilogue::load(uint32_t channel, const ProductBlock& b) {
   }
 }
 
-Matrix Epilogue::compute(const ProductBlock& b, uint32_t core, const Matrix& product, Events ready) {
+void Epilogue::compute(const ProductBlock& b, uint32_t core, const Matrix& product, Events ready, const Landing& to) {
   const uint32_t width = of_result(b.columns), rows = rows_of(b, core);
-  const Matrix result = columns_of(product, 0, width);
   uint32_t left = operations() - (what_.rotated > 0 && rotated(b) == 0 ? 1 : 0);
+  const auto land = [&to](Command& command) {
+    command.after(to.after, to.after.span);
+    for (const Events& then : to.then) command.then(then, then.span);
+  };
   if (left == 0) {  // a block without rotated columns
-    rt_.vec(core, fence().after(ready).then(finished(core)).label(0, b.row_block));
-    return result;
+    Command none = fence();
+    land(none.after(ready).label(0, b.row_block));
+    rt_.vec(core, none);
+    return;
   }
   bool is_first = true;
   // The operation replaces the first `columns` columns.
   const auto issue = [&](hal::Opcode opcode, uint32_t columns) {
     const Matrix here = columns_of(product, 0, columns);
     Command command(opcode, rows);
-    command.operand(0, here).operand(1, here).label(0, b.row_block);
+    command.operand(0, here).operand(1, left == 1 ? columns_of(to.tile, 0, columns) : here).label(0, b.row_block);
     if (is_first) {
       command.after(ready);
     } else {
       command.with(hal::kInOrder);
     }
     is_first = false;
-    if (--left == 0) command.then(finished(core));
+    if (--left == 0) land(command);
     return command;
   };
   if (has_bias()) {
@@ -116,7 +122,6 @@ Matrix Epilogue::compute(const ProductBlock& b, uint32_t core, const Matrix& pro
     add.operand(2, residual_.of(slot(blocks_, core), rows, width)).after(residual_ready_.of(core));
     rt_.vec(core, add.then(residual_free_.of(core)));
   }
-  return result;
 }
 
 }  // namespace attnvp::firmware

@@ -1,5 +1,6 @@
 // Operations of the VEC engines on the result of a matrix product (hal::FusedProduct), in its L1 buffers between the
-// last multiplication and the store: bias, rotary embedding, activation, residual sum. DMA loads their operands.
+// last multiplication and the store: bias, rotary embedding, activation, residual sum. DMA loads their operands. The
+// last operation may write the result elsewhere in L1.
 #pragma once
 
 #include "firmware/runtime/gemm.h"
@@ -13,19 +14,25 @@ struct ProductBlock {
   uint32_t cores;            // that have rows
 };
 
+// Place of the last operation's result, and further events of that operation; without a span: none.
+struct Landing {
+  Matrix tile;
+  Events after, then[2];
+};
+
 class Epilogue {
  public:
-  // `least`: cores that have rows in the last row block.
-  Epilogue(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, bool panels, uint32_t least);
+  // `columns`: of the product. `least`: cores that have rows in the last row block.
+  Epilogue(Runtime& rt, const hal::FusedProduct& what, uint32_t columns, const GemmTiling& tiling, bool panels,
+           uint32_t least);
 
   bool any() const { return operations() > 0; }
   // Columns of the result for columns of the product.
   uint32_t of_result(uint32_t columns) const { return what_.is_gated != 0 ? columns / 2 : columns; }
   // Loads the block's operands.
   void load(uint32_t channel, const ProductBlock& block);
-  // Issues the operations on a core's tile of the product, after `ready`. Returns the part of the tile that is stored
-  // after finished().
-  Matrix compute(const ProductBlock& block, uint32_t core, const Matrix& product, Events ready);
+  // Issues the operations on a core's tile of the product, after `ready`.
+  void compute(const ProductBlock& block, uint32_t core, const Matrix& product, Events ready, const Landing& to);
   Events finished(uint32_t core) const { return finished_.of(core); }
   void next(const ProductBlock& b) {
     blocks_.next(b.cores == cores_);

@@ -6,20 +6,18 @@ namespace {
 enum : uint32_t { kDepth = 2 };  // index of GemmTiling::kd
 }  // namespace
 
-WeightTiles::WeightTiles(Runtime& rt, const hal::Weights& weights, const GemmTiling& tiling, uint32_t parts,
-                         bool panels)
-    : rt_(rt),
-      weights_(weights),
-      t_(tiling),
-      panels_(panels),
-      cores_(rt.cores()),
-      n_(rt.layer().seq_kv),
-      k_(rt.layer().emb),
-      loads_of_tile_(2 * parts) {
+WeightTiles::WeightTiles(Runtime& rt, const hal::Weights& weights, const GemmTiling& tiling,
+                         const uint32_t (&depths)[2], uint32_t parts, bool panels)
+    : rt_(rt), weights_(weights), t_(tiling), panels_(panels), cores_(rt.cores()), loads_of_tile_(2 * parts) {
   if (!any()) return;
-  if (t_.kd < k_ && t_.kd * hal::element_bits(weights_.type) % 8 != 0) rt.refuse(kDepth, t_.kd);
-  code_bytes_ = round_up(t_.nkv * hal::bytes_of(weights_.type, min(t_.kd, k_)), uint64_t{64});
-  scale_bytes_ = round_up(uint64_t{most_groups()} * t_.nkv * hal::element_bytes(weights_.scale), uint64_t{64});
+  for (const uint32_t k : depths) {
+    if (k == 0) continue;
+    if (t_.kd < k && t_.kd * hal::element_bits(weights_.type) % 8 != 0) rt.refuse(kDepth, t_.kd);
+    const uint64_t codes = t_.nkv * hal::bytes_of(weights_.type, min(t_.kd, k));
+    const uint64_t scales = uint64_t{most_groups(k)} * t_.nkv * hal::element_bytes(weights_.scale);
+    code_bytes_ = max(code_bytes_, round_up(codes, uint64_t{64}));
+    scale_bytes_ = max(scale_bytes_, round_up(scales, uint64_t{64}));
+  }
   codes_ = rt.allocate(t_.ring * code_bytes_, L1Region::kK);
   scales_ = rt.allocate(t_.ring * scale_bytes_, L1Region::kK);
   loaded_ = rt.events(cores_);
@@ -28,42 +26,46 @@ WeightTiles::WeightTiles(Runtime& rt, const hal::Weights& weights, const GemmTil
   read_ = rt.events(slots(t_) * cores_);
 }
 
-uint32_t WeightTiles::most_groups() const {
-  const uint32_t depth = min(t_.kd, k_), group = weights_.group;
-  if (group == 0 || depth == k_ || depth % group == 0 || group % depth == 0) return groups_of(0, depth);
+uint32_t WeightTiles::most_groups(uint32_t k) const {
+  const uint32_t depth = min(t_.kd, k), group = weights_.group;
+  if (group == 0 || depth == k || depth % group == 0 || group % depth == 0) return groups_of(0, depth);
   return (depth + group - 2) / group + 1;
 }
 
-void WeightTiles::load(uint32_t channel, const WeightTile& tile, const Matrix& codes, const Matrix& scales) {
+void WeightTiles::load(uint32_t channel, const QuantisedMatrix& b, const WeightTile& tile, const Matrix& codes,
+                       const Matrix& scales) {
   const uint32_t width = tile.columns / tile.parts, scale_bytes = hal::element_bytes(weights_.scale);
-  const uint64_t row_bytes = hal::bytes_of(weights_.type, k_), before = hal::bytes_of(weights_.type, tile.from);
-  const uint32_t groups = groups_of(0, k_), group = group_of(tile.from);
+  const uint64_t row_bytes = hal::bytes_of(weights_.type, b.k), before = hal::bytes_of(weights_.type, tile.from);
+  const uint32_t groups = groups_of(0, b.k), group = group_of(tile.from);
+  const uint32_t tokens = loads_of_tile_ / (2 * tile.parts);  // of a load
   for (uint32_t part = 0; part < tile.parts; ++part) {
     const uint64_t row = tile.first[part];
     Matrix to = rows_of(codes, part * width, width), from = to;
-    from.address = rt_.layer().k + row * row_bytes + before * (panels_ ? width : 1);
+    from.address = b.codes + row * row_bytes + before * (panels_ ? width : 1);
     if (!panels_) from.stride = static_cast<uint32_t>(row_bytes);
     const auto issue = [&](const Matrix& source, const Matrix& copy_of) {
       const Events free{free_.first, cores_}, loaded{loaded_.first, cores_};
-      rt_.dma(channel, copy(source, copy_of).after(free).then(loaded).label(tile.head, tile.row_block));
+      Command load = copy(source, copy_of);
+      load.after(free, tokens).then(loaded, tokens);
+      rt_.dma(channel, load.label(tile.head, tile.row_block));
     };
     issue(from, to);
     to = columns_of(scales, part * width, width);
     from = to;
-    const uint64_t first = panels_ ? row * groups + uint64_t{group} * width : uint64_t{group} * n_ + row;
-    from.address = weights_.scales + first * scale_bytes;
-    from.stride = (panels_ ? width : n_) * scale_bytes;
+    const uint64_t first = panels_ ? row * groups + uint64_t{group} * width : uint64_t{group} * b.n + row;
+    from.address = b.scales + first * scale_bytes;
+    from.stride = (panels_ ? width : b.n) * scale_bytes;
     issue(from, to);
   }
 }
 
-void WeightTiles::prepare(uint32_t channel, const WeightTile& tile, const Matrix& to) {
+void WeightTiles::prepare(uint32_t channel, const QuantisedMatrix& b, const WeightTile& tile, const Matrix& to) {
   const uint32_t slot = tiles_++ % t_.ring, groups = groups_of(tile.from, tile.depth);
   const auto code_stride = static_cast<uint32_t>(hal::bytes_of(weights_.type, tile.depth));
   const Matrix codes{codes_ + slot * code_bytes_, tile.columns, tile.depth, code_stride, weights_.type};
   const Matrix scales{scales_ + slot * scale_bytes_, groups, tile.columns,
                       tile.columns * hal::element_bytes(weights_.scale), weights_.scale};
-  load(channel, tile, codes, scales);
+  load(channel, b, tile, codes, scales);
   const uint32_t share = ceil_div(tile.columns, cores_);
   uint32_t& users = users_[(tiles_ - 1) % slots(t_)];
   for (uint32_t core = 0; core < cores_; ++core) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "models/arith/layer.h"
 #include "models/arith/number.h"
@@ -59,15 +60,19 @@ class FusedRows {
     return std::sqrt(errors);
   }
 
-  // Applies the epilogue to a row of the stored product.
-  void finish(std::size_t row, std::vector<Bounded>& x) const {
+  // Applies the row operations of the first product to a row of it as stored.
+  void finish_first(std::size_t row, std::vector<Bounded>& x) const {
     const workload::Fusion& f = g_.fusion;
     for (std::size_t j = 0; j < bias_.size(); ++j) x[j] = sum(x[j], bias_[j]);
     if (f.rotated > 0) rotate(row, x);
-    const std::size_t width = g_.result_columns();
+    const std::size_t width = g_.first_columns();
     for (std::size_t j = 0; f.activation && j < width; ++j) {
       x[j] = activated(*f.activation, x[j], f.is_gated ? x[width + j] : Bounded{1, 0});
     }
+  }
+  // Adds the residual tensor to a row of the last product.
+  void finish_last(std::size_t row, std::vector<Bounded>& x) const {
+    const std::size_t width = g_.result_columns();
     for (std::size_t j = 0; !residual_.empty() && j < width; ++j) x[j] = sum(x[j], residual_[row * width + j]);
   }
 
@@ -135,44 +140,92 @@ std::vector<FusedOperand> list_of_fused(const workload::Gemm& g) {
   return all;
 }
 
+namespace {
+
+// B, or E of a second product.
+class WeightPanels {
+ public:
+  WeightPanels(const arith::Half* weights, std::size_t columns, std::size_t depth)
+      : columns_(columns), depth_(depth), panels_(depth, columns), norms_(columns) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      double square = 0;
+      for (std::size_t d = 0; d < depth; ++d) {
+        const double x = arith::float_from_half(weights[j * depth + d]);
+        panels_.at(d, j) = x;
+        square += x * x;
+      }
+      norms_[j] = std::sqrt(square);
+    }
+  }
+
+  // Products of `rows` rows, whose errors have the 2-norms `errors`, times `factor`, with the bounds of their sums.
+  std::vector<std::vector<Bounded>> times(const std::vector<double>& rows, const std::vector<double>& errors,
+                                          double factor) const {
+    std::vector<double> sums(errors.size() * panels_.columns());
+    multiply(rows.data(), errors.size(), depth_, panels_, sums.data());
+    std::vector<std::vector<Bounded>> result(errors.size(), std::vector<Bounded>(columns_));
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      double square = 0;
+      for (std::size_t d = 0; d < depth_; ++d) square += rows[i * depth_ + d] * rows[i * depth_ + d];
+      const double unit = 1.01 * static_cast<double>(depth_) * kU * (std::sqrt(square) + errors[i]) + errors[i];
+      for (std::size_t j = 0; j < columns_; ++j) {
+        const double expected = factor * sums[i * panels_.columns() + j];
+        result[i][j] = {expected, factor * unit * norms_[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0)};
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::size_t columns_, depth_;
+  Panels<double> panels_;
+  std::vector<double> norms_;
+};
+
+}  // namespace
+
 GoldenResult check_product(const workload::Gemm& n, const Tensors& t, const std::vector<arith::Half>& c,
                            double factor) {
   const bool bf16 = n.out() == hal::ElementType::kBf16;  // rounded to BF16, then to the host's FP16
   const arith::Rounding loss = arith::rounding_of(n.out());
   const double relative = loss.relative + (bf16 ? kH : 0), least = loss.least + (bf16 ? kHalfTiny : 0);
-  const std::size_t rows = n.rows, columns = n.columns, depth = n.depth, width = n.result_columns();
+  const auto store = [&](std::vector<Bounded>& row) {
+    for (Bounded& x : row) x.error += relative * (std::abs(x.value) + x.error) + least;
+  };
+  const std::size_t rows = n.rows, depth = n.depth, hidden = n.first_columns(), width = n.result_columns();
   const FusedRows fused(n, t.v);
-  Panels<double> k(depth, columns);
-  std::vector<double> k_norm(columns);
-  for (std::size_t j = 0; j < columns; ++j) {
-    double square = 0;
-    for (std::size_t d = 0; d < depth; ++d) {
-      const double x = arith::float_from_half(t.k[j * depth + d]);
-      k.at(d, j) = x;
-      square += x * x;
-    }
-    k_norm[j] = std::sqrt(square);
-  }
+  const WeightPanels first(t.k.data(), n.columns, depth);
+  std::optional<WeightPanels> second;
+  if (n.fusion.down > 0) second.emplace(t.k.data() + n.second_weights_at(), width, hidden);
   Comparison all;
-  std::vector<double> sums(kRowsAtATime * k.columns());
-  std::vector<Bounded> row(columns);
-  for (std::size_t first = 0; first < rows; first += kRowsAtATime) {
-    const std::size_t here = std::min(kRowsAtATime, rows - first);
-    std::vector<double> q = widened(t.q.data() + first * depth, here * depth), errors(here);
+  for (std::size_t from = 0; from < rows; from += kRowsAtATime) {
+    const std::size_t here = std::min(kRowsAtATime, rows - from);
+    std::vector<double> q = widened(t.q.data() + from * depth, here * depth), errors(here);
     for (std::size_t i = 0; i < here; ++i) errors[i] = fused.normalise(q.data() + i * depth);
-    multiply(q.data(), here, depth, k, sums.data());
+    std::vector<std::vector<Bounded>> products = first.times(q, errors, factor);
     for (std::size_t i = 0; i < here; ++i) {
-      double square = 0;
-      for (std::size_t d = 0; d < depth; ++d) square += q[i * depth + d] * q[i * depth + d];
-      all.begin_row(0, 0, first + i);
-      const double unit = 1.01 * static_cast<double>(depth) * kU * (std::sqrt(square) + errors[i]) + errors[i];
-      for (std::size_t j = 0; j < columns; ++j) {
-        const double expected = factor * sums[i * k.columns() + j];
-        const double added = factor * unit * k_norm[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0);
-        row[j] = {expected, added + relative * (std::abs(expected) + added) + least};
+      store(products[i]);
+      fused.finish_first(from + i, products[i]);
+    }
+    if (second) {
+      q.resize(here * hidden);
+      for (std::size_t i = 0; i < here; ++i) {
+        double square = 0;
+        for (std::size_t j = 0; j < hidden; ++j) {
+          q[i * hidden + j] = products[i][j].value;
+          square += products[i][j].error * products[i][j].error;
+        }
+        errors[i] = std::sqrt(square);
       }
-      fused.finish(first + i, row);
-      for (std::size_t j = 0; j < width; ++j) all.compare(j, row[j].value, row[j].error, c[(first + i) * width + j]);
+      products = second->times(q, errors, 1);
+      for (std::vector<Bounded>& row : products) store(row);
+    }
+    for (std::size_t i = 0; i < here; ++i) {
+      all.begin_row(0, 0, from + i);
+      fused.finish_last(from + i, products[i]);
+      for (std::size_t j = 0; j < width; ++j) {
+        all.compare(j, products[i][j].value, products[i][j].error, c[(from + i) * width + j]);
+      }
     }
   }
   return all.result();

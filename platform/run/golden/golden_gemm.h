@@ -11,8 +11,8 @@
 
 namespace attnvp::job {
 
-// Elements of the further operands of a fused product. They are FP16, behind each other in place of V; each is padded
-// to whole bursts of 64 bytes.
+// Elements of the further operands of a fused product, without weights. They are FP16, behind each other in place of V;
+// each is padded to whole bursts of 64 bytes.
 struct FusedOperands {
   std::uint64_t gamma = 0, beta = 0, bias = 0, angles = 0, residual = 0;
   std::uint64_t all() const { return gamma + beta + bias + angles + residual; }

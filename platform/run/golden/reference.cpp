@@ -14,17 +14,26 @@ namespace attnvp::job {
 
 namespace {
 
-// `weight(i)`: element i of B.
+// Extents of a product, and the first element of its weights.
+struct ProductPlace {
+  std::size_t rows, columns, depth, first;
+};
+ProductPlace first_of(const workload::Gemm& g) { return {g.rows, g.columns, g.depth, 0}; }
+ProductPlace second_of(const workload::Gemm& g) {
+  return {g.rows, g.fusion.down, g.first_columns(), g.second_weights_at()};
+}
+
+// `weight(i)`: element i of the weights.
 template <typename Weight>
-std::vector<double> product(const workload::Gemm& g, const std::vector<double>& rows, const Weight& weight) {
+std::vector<double> product(const ProductPlace& g, const std::vector<double>& rows, const Weight& weight) {
   constexpr std::size_t kColumnsAtATime = 512;  // limits memory
   const std::size_t depth = g.depth, columns = g.columns;
-  std::vector<double> result(std::size_t{g.rows} * columns), part;
+  std::vector<double> result(g.rows * columns), part;
   for (std::size_t first = 0; first < columns; first += kColumnsAtATime) {
     const std::size_t some = std::min(kColumnsAtATime, columns - first);
     Panels<double> b(depth, some);
     for (std::size_t j = 0; j < some; ++j) {
-      for (std::size_t d = 0; d < depth; ++d) b.at(d, j) = weight((first + j) * depth + d);
+      for (std::size_t d = 0; d < depth; ++d) b.at(d, j) = weight(g.first + (first + j) * depth + d);
     }
     part.resize(g.rows * b.columns());
     multiply(rows.data(), g.rows, depth, b, part.data());
@@ -108,7 +117,7 @@ std::vector<double> row_result(const workload::RowOperation& r, const WideOperan
   return y;
 }
 
-// A product with its row operations. `multiply`: the product of rows; `keep`: as a result is stored.
+// A product with its row operations. `multiply`: one of its products of rows; `keep`: as a result is stored.
 template <typename Multiply, typename Keep>
 std::vector<double> fused_product(const workload::Gemm& g, std::vector<double> x, const std::vector<double>& further,
                                   const Multiply& multiply, const Keep& keep) {
@@ -126,7 +135,7 @@ std::vector<double> fused_product(const workload::Gemm& g, std::vector<double> x
     if (f.norm == workload::Norm::kLayerNorm) beta = take();
     x = keep(norm(workload::norm_rows(f.norm, g.rows, g.depth), {std::move(x), std::move(gamma), std::move(beta), {}}));
   }
-  std::vector<double> y = keep(multiply(x));
+  std::vector<double> y = keep(multiply(first_of(g), x));
   if (f.has_bias) {
     const std::vector<double> bias = take();
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += bias[i % g.columns];
@@ -143,7 +152,8 @@ std::vector<double> fused_product(const workload::Gemm& g, std::vector<double> x
     y = keep(std::move(y));
   }
   if (f.activation)
-    y = keep(activation(workload::activate_rows(*f.activation, f.is_gated, g.rows, g.result_columns()), y));
+    y = keep(activation(workload::activate_rows(*f.activation, f.is_gated, g.rows, g.first_columns()), y));
+  if (f.down > 0) y = keep(multiply(second_of(g), y));
   if (f.has_residual) {
     const std::vector<double> residual = take();
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += residual[i];
@@ -186,9 +196,9 @@ std::vector<arith::Half> stored(hal::ElementType type, const std::vector<double>
 
 std::vector<double> exact_result(const workload::Workload& w, const WideOperands& o) {
   if (const workload::Gemm* g = w.gemm()) {
-    const auto multiply = [&](const std::vector<double>& rows) {
-      if (o.weights.empty()) return product(*g, rows, [&o](std::size_t i) { return o.k[i]; });
-      return product(*g, rows, [&o](std::size_t i) { return double{arith::float_from_half(o.weights[i])}; });
+    const auto multiply = [&](const ProductPlace& place, const std::vector<double>& rows) {
+      if (o.weights.empty()) return product(place, rows, [&o](std::size_t i) { return o.k[i]; });
+      return product(place, rows, [&o](std::size_t i) { return double{arith::float_from_half(o.weights[i])}; });
     };
     return fused_product(*g, o.q, o.v, multiply, [](std::vector<double> x) { return x; });
   }
@@ -202,12 +212,13 @@ std::vector<arith::Half> rounded_result(const workload::Workload& w, const Tenso
   const Tensors& t = w.is_typed() && w.rows() == nullptr ? kept.numbers : operands;
   if (const workload::Gemm* g = w.gemm()) {
     const double factor = kept.factors.empty() ? 1 : static_cast<double>(kept.factors.front().score);
-    const auto multiply = [&](const std::vector<double>& rows) {
-      std::vector<double> y = product(*g, rows, [&t](std::size_t i) { return double{arith::float_from_half(t.k[i])}; });
+    const auto multiply = [&](const ProductPlace& place, const std::vector<double>& rows) {
+      std::vector<double> y =
+          product(place, rows, [&t](std::size_t i) { return double{arith::float_from_half(t.k[i])}; });
       for (double& x : y) x *= factor;
       return y;
     };
-    if (!g->fusion.any()) return stored(w.out(), multiply(widened(t.q.data(), t.q.size())));
+    if (!g->fusion.any()) return stored(w.out(), multiply(first_of(*g), widened(t.q.data(), t.q.size())));
     const auto keep = [](const std::vector<double>& x) {
       const std::vector<arith::Half> halves = stored(hal::ElementType::kFp16, x);
       return widened(halves.data(), halves.size());

@@ -110,26 +110,24 @@ float scale_of_group(const workload::WeightFormat& format, const float* x, std::
   return scale > 0 ? scale : 1;
 }
 
-// Codes and scales as in DRAM, and the numbers that they stand for.
-void keep_weights(const workload::Gemm& g, const std::vector<Half>& x, std::vector<unsigned char>& bytes,
-                  std::vector<Half>& numbers) {
+// Codes and scales of one product's weights as in DRAM, and the numbers that they stand for.
+void keep_weights(const workload::Gemm& g, std::size_t columns, std::size_t depth, const Half* x, unsigned char* bytes,
+                  Half* numbers) {
   const workload::WeightFormat& format = *g.weights.format;
-  const std::size_t depth = g.depth, columns = g.columns, group = g.weights.group == 0 ? depth : g.weights.group;
+  const std::size_t group = g.weights.group == 0 ? depth : g.weights.group;
   const std::size_t row_bytes = hal::bytes_of(format.code, depth), scale_bytes = hal::element_bytes(format.scale);
   const std::size_t first_scale = g.weights.code_bytes(columns, depth);
-  bytes.assign(g.weights.bytes(columns, depth), 0);
-  numbers.resize(x.size());
   std::vector<float> row(depth), codes(depth);
   std::vector<double> scales(depth);
   for (std::size_t j = 0; j < columns; ++j) {
-    arith::floats_from_halves(x.data() + j * depth, row.data(), depth);
+    arith::floats_from_halves(x + j * depth, row.data(), depth);
     for (std::size_t at = 0, k = 0; at < depth; at += group, ++k) {
       const std::size_t end = std::min(at + group, depth);
       const float scale = scale_of_group(format, row.data() + at, end - at);
-      arith::from_floats(format.scale, &scale, bytes.data() + first_scale + (k * columns + j) * scale_bytes, 1);
+      arith::from_floats(format.scale, &scale, bytes + first_scale + (k * columns + j) * scale_bytes, 1);
       for (std::size_t i = at; i < end; ++i) row[i] /= scale, scales[i] = scale;
     }
-    unsigned char* const stored = bytes.data() + j * row_bytes;
+    unsigned char* const stored = bytes + j * row_bytes;
     arith::from_floats(format.code, row.data(), stored, depth);
     arith::floats_from(format.code, stored, codes.data(), depth);
     for (std::size_t i = 0; i < depth; ++i) {
@@ -138,6 +136,17 @@ void keep_weights(const workload::Gemm& g, const std::vector<Half>& x, std::vect
       numbers[j * depth + i] = arith::half_from_double(g.type == ElementType::kBf16 ? narrowed : number);
     }
   }
+}
+
+void keep_weights(const workload::Gemm& g, const std::vector<Half>& x, std::vector<unsigned char>& bytes,
+                  std::vector<Half>& numbers) {
+  bytes.assign(g.weight_bytes(), 0);
+  numbers.resize(x.size());
+  keep_weights(g, g.columns, g.depth, x.data(), bytes.data(), numbers.data());
+  if (g.fusion.down == 0) return;
+  const std::uint64_t second = g.second_weights_at();
+  keep_weights(g, g.fusion.down, g.first_columns(), x.data() + second, bytes.data() + g.second_weights_at_byte(),
+               numbers.data() + second);
 }
 
 std::uint32_t bits_of(float value) {

@@ -60,8 +60,9 @@ void Examiner::keys(LineId line, std::uint32_t step) {
   if (const Touch* write = scores && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
     std::uint64_t stride = 0;
     const std::uint64_t from = source_of(*write, d.operand[0].address, stride);
-    const bool has_norm = fused_of(job_).gamma != 0;  // VEC has written the rows
-    if (!has_norm && (stride == 0 || from >= l.k))
+    // VEC has written rows behind a norm, an engine those of a second product.
+    const bool is_written = fused_of(job_).gamma != 0 || second_of(job_).columns != 0;
+    if (!is_written && (stride == 0 || from >= l.k))
       wrong = "scores are products of rows of Q, these are of something else";
   }
   if (wrong.empty()) return;

@@ -12,11 +12,11 @@ namespace attnvp::workload {
 
 namespace {
 
-// Operands of a fused product behind A and B, in the order of the job (FusedProduct).
-enum class FurtherOperand : std::uint8_t { kGamma, kBeta, kBias, kAngles, kResidual };
+// Operands of a fused product behind A and B: weights of a second product, then in the order of the job (FusedProduct).
+enum class FurtherOperand : std::uint8_t { kSecond, kGamma, kBeta, kBias, kAngles, kResidual };
 
 std::size_t position_of(const Fusion& f, FurtherOperand operand) {
-  const bool before[] = {f.norm != Norm::kNone, f.norm == Norm::kLayerNorm, f.has_bias, f.rotated > 0};
+  const bool before[] = {f.down > 0, f.norm != Norm::kNone, f.norm == Norm::kLayerNorm, f.has_bias, f.rotated > 0};
   return 2 + static_cast<std::size_t>(std::count(before, before + static_cast<std::size_t>(operand), true));
 }
 
@@ -40,6 +40,9 @@ class Fuser {
     }
     for (std::size_t a = 0; a + 1 < all_.size(); ++a) {
       if (with_experts(a)) --a;
+    }
+    for (std::size_t p = 0; p + 1 < all_.size(); ++p) {
+      if (all_[p].workload.gemm() != nullptr && with_second(p)) --p;
     }
     return std::move(all_);
   }
@@ -79,7 +82,8 @@ class Fuser {
     LayerOperation both = product;
     Fusion f = g.fusion;
     std::string residual;
-    if (r->opcode == hal::Opcode::kActivate && !f.activation && r->columns * (r->is_gated ? 2 : 1) == g.columns) {
+    if (r->opcode == hal::Opcode::kActivate && !f.activation && f.down == 0 &&
+        r->columns * (r->is_gated ? 2 : 1) == g.columns) {
       f.activation = r->function;
       f.is_gated = r->is_gated;
     } else if (r->opcode == hal::Opcode::kAdd && r->columns == g.result_columns()) {
@@ -216,6 +220,32 @@ class Fuser {
       return replace(q, p, std::move(both)).value_or(p);
     }
     return p;
+  }
+
+  // Fuses the product at `p` with a product that alone reads its result.
+  bool with_second(std::size_t p) {
+    const LayerOperation& first = all_[p];
+    const Readers readers = readers_of(first.outputs.front());
+    if (readers.views > 0 || readers.operations.size() != 1) return false;
+    const std::size_t q = readers.operations.front();
+    const LayerOperation& second = all_[q];
+    const Gemm &g = *first.workload.gemm(), *const next = second.workload.gemm();
+    if (next == nullptr || first.count != 1 || second.count != 1 || second.inputs[0] != first.outputs.front())
+      return false;
+    Fusion own = next->fusion;
+    own.has_residual = false;
+    const bool is_alike = next->rows == g.rows && next->type == g.type && next->weights.text() == g.weights.text();
+    if (!is_alike || own.any() || g.fusion.down > 0 || g.fusion.has_residual) return false;
+    LayerOperation both = first;
+    Fusion f = g.fusion;
+    f.down = next->columns;
+    f.has_residual = next->fusion.has_residual;
+    set(both, f);
+    insert(both, FurtherOperand::kSecond, second.inputs[1]);
+    if (f.has_residual) insert(both, FurtherOperand::kResidual, second.inputs[2]);
+    both.name += ", " + second.name;
+    both.outputs = second.outputs;
+    return replace(p, q, std::move(both)).has_value();
   }
 
   static void set(LayerOperation& o, const Fusion& f) {

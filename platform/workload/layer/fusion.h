@@ -12,7 +12,8 @@ namespace attnvp::workload {
 using FusionChoice = std::function<bool(const std::vector<const LayerOperation*>& apart, const LayerOperation& fused)>;
 
 // Operations of a layer, in which products include, as far as `choice` accepts: an activation, a rotary embedding or a
-// sum that alone reads their result, and the norm that alone they read. A fused operation is where its last part was.
+// sum that alone reads their result, the norm that alone they read, and then a second product that alone reads the
+// result. A fused operation is where its last part was.
 std::vector<LayerOperation> fused(std::vector<LayerOperation> operations, const FusionChoice& choice);
 
 }  // namespace attnvp::workload
