@@ -54,7 +54,7 @@ constexpr std::uint32_t kStaged = 1024;  // streamed K and V are staged in L2; S
 constexpr std::uint32_t kHeterogeneous = 4096;  // cores differ in speed; Cores is at kCoresAddress
 constexpr std::uint32_t kFused =
     8192;  // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
-constexpr std::uint32_t kSecond = 32768;     // another product follows; SecondProduct is at kSecondAddress
+constexpr std::uint32_t kSecond = 131072;    // another product follows; SecondProduct is at kSecondAddress
 constexpr std::uint32_t kQuantised = 16384;  // B of a product has fewer bits than A; Weights is at kWeightsAddress
 constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
