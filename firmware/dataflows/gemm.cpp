@@ -6,6 +6,7 @@
 // consecutive blocks, the columns of a row block first, so that it loads and normalises few rows.
 #include "firmware/runtime/gemm.h"
 
+#include "firmware/runtime/product/cache_rows.h"
 #include "firmware/runtime/product/epilogue.h"
 #include "firmware/runtime/product/weights.h"
 
@@ -20,12 +21,13 @@ constexpr uint32_t kBand = 8;                // row blocks processed together, s
 class GemmDataflow {
  public:
   GemmDataflow(Runtime& rt, const GemmTiling& t, const hal::FusedProduct& what, const hal::Weights& weights,
-               bool panels)
+               const hal::CachedColumns& cached, bool panels)
       : rt_(rt),
         t_(t),
         what_(what),
         epilogue_(rt, what, t, panels, least_cores(rt, t)),
         weights_(rt, weights, t, what.is_gated != 0 ? 2 : 1, panels),
+        cache_(rt, cached, rt.layer().seq_kv),
         cores_(rt.cores()),
         least_(least_cores(rt, t)),
         m_(rt.layer().seq_q),
@@ -37,6 +39,7 @@ class GemmDataflow {
         kept_(slices_ > 1 && rt.holds(uint64_t{t.nq} * t.nkv, t.l0)) {
     rt.check_l0(t.l0);
     check_step_channels(rt);
+    if (t.nkv % cache_.grain() != 0) rt.refuse(GemmTiling::kNkv, t.nkv);
     const auto row_blocks = static_cast<uint32_t>(ceil_div(m_, uint64_t{t.nq} * cores_));
     a_slots_ = has_norm() ? min<uint32_t>(min<uint32_t>(t.ring, 2), row_blocks) : t.ring;
     a_ = {0, a_slots_ * cores_, t.nq, has_norm() ? k_ : t.kd, rt.bytes()};
@@ -220,13 +223,34 @@ class GemmDataflow {
       Matrix c = c_of(finished_, core, min(t_.nq, m_ - b.row - core * t_.nq), b.columns);
       if (epilogue_.any()) c = epilogue_.compute(b, core, c, done_.of(core));
       const Events ready = epilogue_.any() ? epilogue_.finished(core) : done_.of(core);
-      const Matrix out =
-          in_dram(rt_.layer().c, issued.head, m_, b.row + core * t_.nq, epilogue_.of_result(n_), b.column, c);
-      rt_.dma(kStores, copy(c, out).after(ready).then(c_free_.of(core)).then(stored_).label(issued.head, b.row_block));
+      store(issued, core, c, ready);
     }
     epilogue_.next(b);
     finished_.next(b.cores == cores_);
     unfinished_.block.cores = 0;
+  }
+
+  // Stores a core's tile: columns of the result, and those of a cache. A channel ends its copies in order, so that the
+  // last one signals for all.
+  void store(const IssuedBlock& issued, uint32_t core, const Matrix& c, Events ready) {
+    const ProductBlock& b = issued.block;
+    const uint32_t row = b.row + core * t_.nq, kept = epilogue_.of_result(cache_.kept());
+    Command last;
+    uint32_t copies = 0;
+    const auto add = [&](Command next) {
+      if (copies++ == 0) {
+        next.after(ready);
+      } else {
+        rt_.dma(kStores, last);
+      }
+      last = next.label(issued.head, b.row_block);
+    };
+    if (b.column < kept) {
+      const Matrix result = columns_of(c, 0, min(c.columns, kept - b.column));
+      add(copy(result, in_dram(rt_.layer().c, issued.head, m_, row, kept, b.column, result)));
+    }
+    cache_.store(c, row, b.column, add);
+    rt_.dma(kStores, last.then(c_free_.of(core)).then(stored_));
   }
 
   // Position of a tile in one of the tensor's rows x columns matrices.
@@ -250,6 +274,7 @@ class GemmDataflow {
   hal::FusedProduct what_;
   Epilogue epilogue_;
   WeightTiles weights_;
+  CacheRows cache_;
   IssuedBlock unfinished_{};
   uint32_t cores_, least_, m_, n_, k_, slices_, parts_, a_slots_ = 1, stores_ = 0;
   Turns loads_, blocks_, finished_;  // slices of blocks; blocks whose products, whose stores are issued
@@ -270,8 +295,11 @@ void multiply(Runtime& rt, bool panels) {
   if ((rt.job().flags & hal::kFused) != 0) rt.read(hal::kFusedAddress, &what, sizeof what);
   hal::Weights weights{};
   if ((rt.job().flags & hal::kQuantised) != 0) rt.read(hal::kWeightsAddress, &weights, sizeof weights);
+  hal::CachedColumns cached{};
+  if ((rt.job().flags & hal::kStoresCache) != 0) rt.read(hal::kCachedColumnsAddress, &cached, sizeof cached);
+  if (rt.ok() && panels && cached.sequences > 0) rt.fail(Status::kBadJob);
   if (!rt.ok()) return;
-  GemmDataflow gemm(rt, tiling, what, weights, panels);
+  GemmDataflow gemm(rt, tiling, what, weights, cached, panels);
   launch(rt);
   if (rt.ok()) gemm.run();
 }

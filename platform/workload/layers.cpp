@@ -142,7 +142,7 @@ namespace {
 // fuse=on; a choice by time is up to the caller.
 std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOperation> operations) {
   if (w.model.fuse != Fuse::kOn) return operations;
-  return fused(std::move(operations), [](const auto& /*apart*/, const LayerOperation& /*fused*/) { return true; });
+  return fused(std::move(operations), [](const auto& /*apart*/, const auto& /*together*/) { return true; });
 }
 
 }  // namespace

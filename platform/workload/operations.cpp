@@ -108,8 +108,15 @@ class ProductSettings {
       const auto e = extents(text_, value, {{"elements of a head", kDeepest}, {"rotated columns", kLongestSequence}});
       f.head = e[0];
       f.rotated = e[1];
+    } else if (key == "append") {
+      const auto e = extents(text_, value,
+                             {{"sequences", kLongestSequence},
+                              {"heads", kDeepest},
+                              {"elements of a head", kDeepest},
+                              {"tokens of a context", kLongestSequence}});
+      f.append = {e[0], e[1], e[2], e[3]};
     } else {
-      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, residual");
+      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, residual, append");
     }
   }
   std::size_t index(const std::string& word, const std::string& key, const std::string& value,
@@ -189,6 +196,9 @@ std::string Fusion::text() const {
   if (activation) text += fmt::format(",activation={}", kActivations[static_cast<std::size_t>(*activation)][0]);
   if (is_gated) text += ",gated=1";
   if (has_residual) text += ",residual=1";
+  if (append.any()) {
+    text += fmt::format(",append={}x{}x{}x{}", append.sequences, append.heads, append.elements, append.context);
+  }
   return text;
 }
 
@@ -199,6 +209,32 @@ Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::E
   g.name += weights.text() + fusion.text();
   return g;
 }
+
+namespace {
+
+constexpr std::uint64_t kMostStride = 0xFFFF'FFFF;  // of a copy, in bytes
+
+std::string refusal_of(const Gemm& g, const CacheAppend& c) {
+  if (!c.any()) return "";
+  const std::uint64_t of_sequence = c.cache_elements() / c.sequences * hal::element_bytes(g.out());
+  if (g.fusion.activation || g.fusion.has_residual) {
+    return "an activation or a sum behind a product that appends to a cache; allowed are norm, bias, rope";
+  }
+  if (c.columns() > g.columns || g.columns % c.elements != 0) {
+    return fmt::format("{} heads of K and V of {} elements in {} columns; allowed are whole heads, at most {} columns",
+                       2 * c.heads, c.elements, g.columns, g.columns);
+  }
+  if (g.rows % c.sequences != 0 || g.rows / c.sequences > c.context) {
+    return fmt::format("{} rows of {} sequences; allowed is an equal number for each, at most {}", g.rows, c.sequences,
+                       c.context);
+  }
+  if (of_sequence > kMostStride) {
+    return fmt::format("a cache of {} bytes for each sequence; allowed are {}", of_sequence, kMostStride);
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string refusal_of(const Gemm& g) {
   const Fusion& f = g.fusion;
@@ -216,6 +252,7 @@ std::string refusal_of(const Gemm& g) {
   if (f.is_gated && (!f.activation || g.columns % 2 != 0)) {
     return fmt::format("a gated product of {} columns; allowed is an even number, with an activation", g.columns);
   }
+  if (const std::string wrong = refusal_of(g, f.append); !wrong.empty()) return wrong;
   if (f.rotated == 0) return "";
   if (f.head % 2 != 0 || f.rotated % f.head != 0 || f.rotated > g.columns) {
     return fmt::format("rotated heads of {} elements in {} columns; allowed are even heads, at most {} columns", f.head,

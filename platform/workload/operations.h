@@ -4,6 +4,7 @@
 //   gemm:...,norm=rmsnorm,bias=1,rope=HEADxCOLUMNS,activation=silu,gated=1,residual=1   fused with row operations:
 //     a norm of A's rows; on C, in this order: a bias, a rotary embedding of the first COLUMNS, an activation, the sum
 //     with a residual tensor. Gated: the first half of the columns are gates, and the result has half of the columns
+//   gemm:...,append=SEQUENCESxHEADSxELEMENTSxCONTEXT   the last columns are stored into a KV cache (CacheAppend)
 //   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
 //   layernorm:...,residual=1, rmsnorm:...,residual=1   of the sum of two tensors, which is a second result
 //   add:...   and the other elementwise operations (firmware/hal/operations.h)
@@ -30,6 +31,16 @@ constexpr float kNormEpsilon = 1e-5F;
 
 enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
 
+// The last columns of a product are K, then V: `heads` heads of `elements`. Rows are those of `sequences`, with equal
+// numbers of tokens, which become the last of each one's `context` tokens. K and V: [sequences, heads, context,
+// elements].
+struct CacheAppend {
+  std::uint32_t sequences = 0, heads = 0, elements = 0, context = 0;
+  bool any() const { return sequences > 0; }
+  std::uint64_t columns() const { return std::uint64_t{2} * heads * elements; }
+  std::uint64_t cache_elements() const { return std::uint64_t{sequences} * heads * context * elements; }  // of K, of V
+};
+
 // Row operations that a product includes, in their order.
 struct Fusion {
   Norm norm = Norm::kNone;  // of A's rows, before the product
@@ -38,6 +49,7 @@ struct Fusion {
   std::optional<hal::Activation> activation;
   bool is_gated = false;  // columns are gates, then as many factors
   bool has_residual = false;
+  CacheAppend append{};  // in the result's type; no row operation
   bool has_epilogue() const { return has_bias || rotated > 0 || activation.has_value() || has_residual; }
   bool any() const { return norm != Norm::kNone || has_epilogue(); }
   std::string text() const;  // ",norm=rmsnorm,bias=1"; empty: none
