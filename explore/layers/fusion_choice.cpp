@@ -17,7 +17,8 @@ const std::optional<FusionTimer::Timed>& FusionTimer::timed(const workload::Work
   const auto [known, is_new] = timed_.try_emplace(operation.identity());
   if (!is_new) return known->second;
   try {
-    job::Schedule schedule = explore::schedule_of(machine_, operation, "", energy_, {}, tuning_);
+    job::Schedule schedule =
+        explore::schedule_of(machine_, operation, dataflow_, energy_, options_.tiling, options_.tuning);
     if (!runner_) runner_.emplace(machine_, energy_, false);
     const std::uint64_t cycles = runner_->run(operation, schedule, nullptr, {}).cycles;
     known->second = Timed{std::move(schedule), cycles};
@@ -28,17 +29,22 @@ const std::optional<FusionTimer::Timed>& FusionTimer::timed(const workload::Work
 }
 
 void FusionTimer::choose(std::vector<workload::LayerGroup>& groups) {
-  const workload::FusionChoice is_fast = [this](const std::vector<const workload::LayerOperation*>& apart,
-                                                const workload::LayerOperation& fused) {
-    const std::optional<Timed>& together = timed(fused.workload);
-    if (!together) return false;
-    std::uint64_t cycles = 0;
-    for (const workload::LayerOperation* o : apart) {
+  using Operations = std::vector<const workload::LayerOperation*>;
+  // None if one of them has no space.
+  const auto cycles_of = [this](const Operations& operations) {
+    std::optional<std::uint64_t> cycles = 0;
+    for (const workload::LayerOperation* o : operations) {
       const std::optional<Timed>& one = timed(o->workload);
-      if (!one) return true;
-      cycles += one->cycles;
+      if (!one) return std::optional<std::uint64_t>();
+      *cycles += one->cycles;
     }
-    return together->cycles <= cycles;
+    return cycles;
+  };
+  const workload::FusionChoice is_fast = [&](const Operations& apart, const Operations& together) {
+    const std::optional<std::uint64_t> fused = cycles_of(together);
+    if (!fused) return false;
+    const std::optional<std::uint64_t> other = cycles_of(apart);
+    return !other || *fused <= *other;
   };
   for (workload::LayerGroup& g : groups) g.operations = workload::fused(std::move(g.operations), is_fast);
 }
@@ -64,9 +70,9 @@ bool holds_rows(const MachineConfig& m, const workload::Gemm& g) {
 }  // namespace
 
 void FusionTimer::fuse_held(std::vector<workload::LayerGroup>& groups) const {
-  const workload::FusionChoice is_held = [this](const auto& /*apart*/, const workload::LayerOperation& fused) {
-    const workload::Gemm& g = *fused.workload.gemm();
-    return g.fusion.down == 0 || holds_rows(machine_, g);
+  const workload::FusionChoice is_held = [this](const auto& /*apart*/, const auto& together) {
+    const workload::Gemm* const g = together.front()->workload.gemm();
+    return g == nullptr || g->fusion.down == 0 || holds_rows(machine_, *g);
   };
   for (workload::LayerGroup& g : groups) g.operations = workload::fused(std::move(g.operations), is_held);
 }

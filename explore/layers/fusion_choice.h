@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explore/layers/layers.h"
@@ -13,10 +14,12 @@ namespace attnvp::explore {
 
 class FusionTimer {
  public:
-  FusionTimer(const MachineConfig& machine, const config::EnergyTable& energy, const TuningOptions& tuning)
-      : machine_(machine), energy_(energy), tuning_(tuning) {}
+  // `dataflow`: of attention.
+  FusionTimer(const MachineConfig& machine, std::string dataflow, const config::EnergyTable& energy,
+              const LayerOptions& options)
+      : machine_(machine), dataflow_(std::move(dataflow)), energy_(energy), options_(options) {}
 
-  // Fuses operations of all groups where the fused one takes at most the cycles of its parts together.
+  // Fuses operations of all groups where this takes at most the cycles of the operations apart.
   void choose(std::vector<workload::LayerGroup>& groups);
   // Fuses pairs of products where the machine holds all rows between them at once (fuse=on).
   void fuse_held(std::vector<workload::LayerGroup>& groups) const;
@@ -32,8 +35,9 @@ class FusionTimer {
   const std::optional<Timed>& timed(const workload::Workload& operation);
 
   const MachineConfig& machine_;
+  std::string dataflow_;
   const config::EnergyTable& energy_;
-  const TuningOptions& tuning_;
+  const LayerOptions& options_;
   std::optional<job::Runner> runner_;
   std::map<std::string, std::optional<Timed>> timed_;  // by identity
 };

@@ -207,7 +207,7 @@ job::RunResult run_in_chain(job::Runner& runner, job::LayerChain& chain, std::si
 LayerRun run_layer(const MachineConfig& machine, const workload::Workload& network, const std::string& dataflow,
                    const config::EnergyTable& energy, const LayerOptions& options) {
   std::vector<workload::LayerGroup> groups = workload::groups_of(network);
-  FusionTimer timer(machine, energy, options.tuning);
+  FusionTimer timer(machine, dataflow, energy, options);
   LayerRun run;
   run.network = network;
   run.mac_rate = mac_rate(machine.mac, network.type());

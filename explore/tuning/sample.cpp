@@ -122,10 +122,25 @@ std::uint32_t rounded_up(double value, std::uint32_t grain) {
 // A product with other columns, of whole pairs and heads, and the same share of rotated ones.
 Gemm with_columns(Gemm g, std::uint32_t columns) {
   workload::Fusion& f = g.fusion;
-  const std::uint32_t grain = f.is_gated ? 2 : f.rotated > 0 ? f.head : 1;
-  const double share = 1.0 * f.rotated / g.columns;
-  g.columns = std::max(columns / grain, 1U) * grain;
+  workload::CacheAppend& c = f.append;
+  const std::uint32_t least = c.any() ? 2 * c.elements : 0;  // a head of K, and one of V
+  const std::uint32_t grain = c.any() ? c.elements : f.is_gated ? 2 : f.rotated > 0 ? f.head : 1;
+  const double share = 1.0 * f.rotated / g.columns, cached = 2.0 * c.heads * c.elements / g.columns;
+  g.columns = std::max({columns / grain * grain, grain, least});
   if (f.rotated > 0) f.rotated = std::clamp(rounded_up(share * g.columns, grain), grain, g.columns);
+  if (c.any()) c.heads = std::max(static_cast<std::uint32_t>(cached * g.columns) / least, 1U);
+  return g;
+}
+
+// With other rows: as many tokens of a sequence, or all of one.
+Gemm with_rows(Gemm g, std::uint32_t rows) {
+  workload::CacheAppend& c = g.fusion.append;
+  if (c.any()) {
+    const std::uint32_t tokens = g.rows / c.sequences;
+    c.sequences = rows % tokens == 0 ? rows / tokens : 1;
+    c.context = std::max(c.context, rows / c.sequences);
+  }
+  g.rows = rows;
   return g;
 }
 
@@ -133,8 +148,7 @@ Gemm with_columns(Gemm g, std::uint32_t columns) {
 std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, double share, std::uint32_t blocks) {
   const std::uint32_t least_rows = kFewestOfProduct * m.mac.rows * m.cores;
   const std::uint32_t least_columns = blocks * m.mac.columns * m.clusters;
-  Gemm large = g;
-  large.rows = std::min(g.rows, std::max(rounded_up(g.rows * share, least_rows), least_rows));
+  Gemm large = with_rows(g, std::min(g.rows, std::max(rounded_up(g.rows * share, least_rows), least_rows)));
   const double left = share * g.rows / large.rows;
   large =
       with_columns(large, std::min(g.columns, std::max(rounded_up(g.columns * left, least_columns), least_columns)));
@@ -142,7 +156,7 @@ std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, dou
   if (large.columns < g.columns) {
     small = with_columns(large, large.columns / 2);
   } else {
-    small.rows /= 2;
+    small = with_rows(small, small.rows / 2);
   }
   Sample s;
   s.machine = m;

@@ -7,6 +7,7 @@
 // second product D = C.E^T follows the first one of a row block, whose whole rows of C stay in L1.
 #include "firmware/runtime/gemm.h"
 
+#include "firmware/runtime/product/cache_rows.h"
 #include "firmware/runtime/product/epilogue.h"
 #include "firmware/runtime/product/weights.h"
 #include "firmware/runtime/product/whole_rows.h"
@@ -43,7 +44,7 @@ struct ChainedProduct {
 class GemmDataflow {
  public:
   GemmDataflow(Runtime& rt, const GemmTiling& t, const hal::FusedProduct& what, const hal::SecondProduct& second,
-               const hal::Weights& weights, bool panels)
+               const hal::Weights& weights, const hal::CachedColumns& cached, bool panels)
       : rt_(rt),
         t_(t),
         has_rows_(what.gamma != 0 || second.columns != 0),
@@ -58,9 +59,11 @@ class GemmDataflow {
         second_(rt, second.b, second.scales, second.columns, first_.epilogue.of_result(first_.n), t,
                 of_second(what, second), panels, least_),
         weights_(rt, weights, t, {first_.k, has_second_ ? second_.k : 0}, first_.parts, panels),
-        a_rows_(rt, what, t, min<uint32_t>(min<uint32_t>(t.ring, 2), row_blocks_)) {
+        a_rows_(rt, what, t, min<uint32_t>(min<uint32_t>(t.ring, 2), row_blocks_)),
+        cache_(rt, cached, rt.layer().seq_kv) {
     rt.check_l0(t.l0);
     check_step_channels(rt);
+    if (t.nkv % cache_.grain() != 0) rt.refuse(GemmTiling::kNkv, t.nkv);
     a_ = {0, t.ring * cores_, t.nq, t.kd, rt.bytes()};
     b_ = {0, weights_.any() ? WeightTiles::slots(t) : t.ring, t.nkv, t.kd, rt.bytes()};
     c_ = {0, 2 * cores_, t.nq, t.nkv, rt.out_bytes()};
@@ -259,16 +262,36 @@ class GemmDataflow {
         to = {hidden_of(core, rows, b.column, result.columns), after, {hidden_ready_.of(core), free}};
       }
       if (e.any()) e.compute(b, core, c, done, to);
-      if (!is_stored) continue;
-      const Events ready = e.any() ? e.finished(core) : done;
-      const Matrix out =
-          in_dram(rt_.layer().c, issued.head, m_, b.row + core * t_.nq, e.of_result(p.n), b.column, result);
-      rt_.dma(kStores, copy(result, out).after(ready).then(free).then(stored_).label(issued.head, b.row_block));
-      ++stores_;
+      if (is_stored) store(issued, core, result, e.any() ? e.finished(core) : done, free);
     }
     e.next(b);
     finished_.next(b.cores == cores_);
     unfinished_.block.cores = 0;
+  }
+
+  // Stores a core's tile: columns of the result, and those of a cache. A channel ends its copies in order, so that the
+  // last one signals for all.
+  void store(const IssuedBlock& issued, uint32_t core, const Matrix& c, Events ready, Events free) {
+    const ProductBlock& b = issued.block;
+    const ChainedProduct& p = *issued.product;
+    const uint32_t row = b.row + core * t_.nq, kept = cache_.any() ? cache_.kept() : p.epilogue.of_result(p.n);
+    Command last = fence();  // replaced by the first copy
+    uint32_t copies = 0;
+    const auto add = [&](Command next) {
+      if (copies++ == 0) {
+        next.after(ready);
+      } else {
+        rt_.dma(kStores, last);
+      }
+      last = next.label(issued.head, b.row_block);
+    };
+    if (b.column < kept) {
+      const Matrix result = columns_of(c, 0, min(c.columns, kept - b.column));
+      add(copy(result, in_dram(rt_.layer().c, issued.head, m_, row, kept, b.column, result)));
+    }
+    cache_.store(c, row, b.column, add);
+    rt_.dma(kStores, last.then(free).then(stored_));
+    ++stores_;
   }
 
   // Position of a tile in one of the tensor's rows x columns matrices.
@@ -306,6 +329,7 @@ class GemmDataflow {
   ChainedProduct first_, second_;
   WeightTiles weights_;
   WholeRows a_rows_;
+  CacheRows cache_;
   IssuedBlock unfinished_{};
   uint32_t stores_ = 0;
   Turns loads_, blocks_, finished_;  // slices of blocks; blocks whose products, whose stores are issued
@@ -323,8 +347,11 @@ void multiply(Runtime& rt, bool panels) {
   if ((rt.job().flags & hal::kSecond) != 0) rt.read(hal::kSecondAddress, &second, sizeof second);
   hal::Weights weights{};
   if ((rt.job().flags & hal::kQuantised) != 0) rt.read(hal::kWeightsAddress, &weights, sizeof weights);
+  hal::CachedColumns cached{};
+  if ((rt.job().flags & hal::kStoresCache) != 0) rt.read(hal::kCachedColumnsAddress, &cached, sizeof cached);
+  if (rt.ok() && panels && cached.sequences > 0) rt.fail(Status::kBadJob);
   if (!rt.ok()) return;
-  GemmDataflow gemm(rt, tiling, what, second, weights, panels);
+  GemmDataflow gemm(rt, tiling, what, second, weights, cached, panels);
   launch(rt);
   if (rt.ok()) gemm.run();
 }

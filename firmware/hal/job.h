@@ -56,6 +56,8 @@ constexpr std::uint32_t kFused =
     8192;  // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
 constexpr std::uint32_t kSecond = 131072;    // another product follows; SecondProduct is at kSecondAddress
 constexpr std::uint32_t kQuantised = 16384;  // B of a product has fewer bits than A; Weights is at kWeightsAddress
+constexpr std::uint32_t kStoresCache =
+    65536;  // a product stores its last columns into a KV cache: CachedColumns is at kCachedColumnsAddress
 constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
 // Machine parameters; a ROM table on a real device. For heterogeneous cores mac_rows, mac_columns and softmax_rate
@@ -217,6 +219,17 @@ static_assert(sizeof(SecondProduct) == 24, "the same bytes on every processor");
 constexpr std::uint64_t kSecondAddress = kJobAddress + 0x3'0120;
 static_assert(kRulesAddress + sizeof(Rules) <= kSecondAddress &&
                   kSecondAddress + sizeof(SecondProduct) <= kFusedAddress,
+              "words of the layer do not overlap");
+// Last columns of a product that become rows of a KV cache (kStoresCache): those of K, then of V, each `heads` heads of
+// `elements`. The product's rows are the last tokens of `sequences`, in equal numbers.
+struct CachedColumns {
+  std::uint64_t k, v;  // DRAM addresses of [sequences, heads, context, elements], of the result's type
+  std::uint32_t sequences, heads, elements, context;
+};
+static_assert(sizeof(CachedColumns) == 32, "the same bytes on every processor");
+constexpr std::uint64_t kCachedColumnsAddress = kJobAddress + 0x3'00C0;
+static_assert(kScratchAddress + sizeof(ScratchSpace) <= kCachedColumnsAddress &&
+                  kCachedColumnsAddress + sizeof(CachedColumns) <= kRulesAddress,
               "words of the layer do not overlap");
 // Weights of a product in a type of fewer bits than A (kQuantised), rows of the depth; the VEC engines convert them.
 struct Weights {

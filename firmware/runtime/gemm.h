@@ -11,7 +11,8 @@ namespace attnvp::firmware {
 struct GemmTiling {
   uint32_t nq, nkv, kd;  // rows of A, rows of B (columns of the result), depth loaded at a time
   L0Tile l0;
-  uint32_t ring;  // buffers of the streamed operand
+  uint32_t ring;                       // buffers of the streamed operand
+  static constexpr uint32_t kNkv = 1;  // index of nkv
 };
 extern const Parameter* const kGemmParameters[];
 

@@ -52,17 +52,26 @@ unsigned step_traits(const workload::Workload& n) {
   return firmware::kOneStep | (takes_row_step(n) ? firmware::kRowStep : 0U);
 }
 
+// A cache has its rows one behind the other, not in tiles.
+bool stores(const workload::Workload& n, const firmware::Dataflow& dataflow) {
+  return n.gemm() == nullptr || !n.gemm()->fusion.append.any() || !dataflow.is(firmware::kPacked);
+}
+
 // A layer's step needs the dataflow of that step; attention needs any other dataflow.
 void check_step(const workload::Workload& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
   const bool one_step = !n.is_attention();
   const unsigned traits = dataflow.traits & (firmware::kOneStep | firmware::kRowStep);
-  if (traits == step_traits(n) && (!one_step || n.has_softmax() != dataflow.is(firmware::kChain))) return;
+  if (stores(n, dataflow) && traits == step_traits(n) &&
+      (!one_step || n.has_softmax() != dataflow.is(firmware::kChain)))
+    return;
   std::vector<std::string> names;
   for (const firmware::Dataflow* d : dataflows_for(n, *schedule.firmware)) names.emplace_back(d->name);
   throw config::ConfigError(fmt::format("{} with {}: {}; allowed: {}", n.name(), schedule.text,
-                                        one_step ? "that is one step of a layer, which the dataflow does not make"
-                                                 : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
-                                                   "or softmax:4096x512, no attention",
+                                        !stores(n, dataflow) ? "the dataflow packs tiles, and a cache has rows"
+                                        : one_step
+                                            ? "that is one step of a layer, which the dataflow does not make"
+                                            : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
+                                              "or softmax:4096x512, no attention",
                                         fmt::join(names, ", ")));
 }
 
@@ -126,7 +135,9 @@ void add_places(schedule::Job& made, const workload::Attention& n) {
 
 std::vector<const firmware::Dataflow*> dataflows_for(const workload::Workload& n,
                                                      const schedule::FirmwareImage& firmware) {
-  return firmware.dataflows_for(n.has_softmax(), step_traits(n));
+  std::vector<const firmware::Dataflow*> all = firmware.dataflows_for(n.has_softmax(), step_traits(n));
+  all.erase(std::remove_if(all.begin(), all.end(), [&](const auto* d) { return !stores(n, *d); }), all.end());
+  return all;
 }
 
 TensorBytes tensor_bytes(const workload::Workload& w) {
@@ -309,6 +320,13 @@ void add_operation(schedule::Job& made, Dram& dram, const workload::Gemm& g, con
     add_table(made, hal::kWeightsAddress, what, hal::kQuantised);
   }
   const workload::Fusion& f = g.fusion;
+  if (const workload::CacheAppend& c = f.append; c.any()) {
+    const std::uint64_t bytes = c.cache_elements() * hal::element_bytes(g.out());
+    hal::CachedColumns what{0, 0, c.sequences, c.heads, c.elements, c.context};
+    what.k = dram.place(bytes);
+    what.v = dram.place(bytes);
+    add_table(made, hal::kCachedColumnsAddress, what, hal::kStoresCache);
+  }
   if (!f.any()) return;
   const FusedOperands elements = fused_operands_of(g);
   std::uint64_t next = made.block.layer.v;

@@ -214,14 +214,37 @@ void Placed::read_answers(RunResult& result) const {
   }
 }
 
+// The product of rows x columns, from its result and from the rows of the caches.
+void Placed::read_cached(const workload::Gemm& g, std::vector<arith::Half>& product) const {
+  const workload::CacheAppend& c = g.fusion.append;
+  const hal::CachedColumns cached = schedule::cached_columns_of(made_);
+  const std::uint64_t width = c.columns() / 2, kept = g.columns - c.columns(), tokens = g.rows / c.sequences;
+  const auto part = [&](std::uint64_t address, std::uint64_t row, std::uint64_t column, std::uint64_t elements) {
+    read(address, product.data() + row * g.columns + column, elements * sizeof(arith::Half));
+  };
+  for (std::uint64_t row = 0; row < g.rows; ++row) {
+    part(made_.block.layer.c + row * kept * sizeof(arith::Half), row, 0, kept);
+    for (std::uint64_t head = 0; head < c.heads; ++head) {
+      const std::uint64_t at = ((row / tokens * c.heads + head) * c.context + c.context - tokens + row % tokens) *
+                               c.elements * sizeof(arith::Half);
+      part(cached.k + at, row, kept + head * c.elements, c.elements);
+      part(cached.v + at, row, kept + width + head * c.elements, c.elements);
+    }
+  }
+}
+
 void Placed::read_output(RunResult& result, bool check_golden) const {
   if (!platform_.context().full_data) return;
   const hal::Layer& layer = made_.block.layer;
   const firmware::Dataflow& dataflow = schedule_.declaration();
   const bool attention = network_.is_attention();
   result.output.resize(network_.result_elements());
-  read(attention ? layer.o : result_address(network_, layer), result.output.data(),
-       result.output.size() * sizeof(arith::Half));
+  if ((made_.block.flags & hal::kStoresCache) != 0) {
+    read_cached(*network_.gemm(), result.output);
+  } else {
+    read(attention ? layer.o : result_address(network_, layer), result.output.data(),
+         result.output.size() * sizeof(arith::Half));
+  }
   if (network_.out() != hal::ElementType::kFp16) {
     for (arith::Half& x : result.output) x = arith::half_from_float(arith::float_from_bf16(x));
   }

@@ -19,8 +19,42 @@ hal::Append append_of(const Job& job) {
   return from;
 }
 
+namespace {
+
+// In order of addresses, neighbours as one.
+std::vector<ByteRange> joined(std::vector<ByteRange> all) {
+  std::sort(all.begin(), all.end(), [](const ByteRange& a, const ByteRange& b) { return a.low < b.low; });
+  std::vector<ByteRange> joined;
+  for (const ByteRange& bytes_of : all) {
+    if (!joined.empty() && joined.back().high == bytes_of.low) {
+      joined.back().high = bytes_of.high;
+    } else {
+      joined.push_back(bytes_of);
+    }
+  }
+  return joined;
+}
+
+// The last tokens of each head in the caches of a product.
+std::vector<ByteRange> cached_rows(const Job& job) {
+  const hal::CachedColumns c = cached_columns_of(job);
+  const std::uint64_t stride = std::uint64_t{c.elements} * hal::element_bytes(job.types.out);
+  const std::uint32_t tokens = job.block.layer.seq_q / c.sequences;
+  std::vector<ByteRange> all;
+  for (const std::uint64_t cache : {c.k, c.v}) {
+    for (std::uint64_t head = 0; head < std::uint64_t{c.sequences} * c.heads; ++head) {
+      const std::uint64_t end = cache + (head + 1) * c.context * stride;
+      all.push_back({end - tokens * stride, end});
+    }
+  }
+  return joined(std::move(all));
+}
+
+}  // namespace
+
 std::vector<ByteRange> appended(const Job& job) {
   std::vector<ByteRange> all;
+  if ((job.block.flags & hal::kStoresCache) != 0) return cached_rows(job);
   if ((job.block.flags & hal::kAppends) == 0) return all;
   const hal::Layer& l = job.block.layer;
   const hal::Append from = append_of(job);
@@ -49,16 +83,13 @@ std::vector<ByteRange> appended(const Job& job) {
     }
     before += page != 0 ? (keys + page - 1) / page : keys;
   }
-  std::sort(all.begin(), all.end(), [](const ByteRange& a, const ByteRange& b) { return a.low < b.low; });
-  std::vector<ByteRange> joined;
-  for (const ByteRange& bytes_of : all) {
-    if (!joined.empty() && joined.back().high == bytes_of.low) {
-      joined.back().high = bytes_of.high;
-    } else {
-      joined.push_back(bytes_of);
-    }
-  }
-  return joined;
+  return joined(std::move(all));
+}
+
+std::uint64_t end_of_given(const Job& job) {
+  const hal::CachedColumns c = cached_columns_of(job);
+  const std::uint64_t elements = std::uint64_t{c.sequences} * c.heads * c.context * c.elements;
+  return c.v == 0 ? job.block.layer.o : c.v + elements * hal::element_bytes(job.types.out);
 }
 
 std::uint64_t addends_of(const Job& job) {
@@ -92,6 +123,14 @@ hal::Weights weights_of(const Job& job) {
   return weights;
 }
 
+hal::CachedColumns cached_columns_of(const Job& job) {
+  hal::CachedColumns what{};
+  if ((job.block.flags & hal::kStoresCache) != 0) {
+    std::memcpy(&what, job.table_at(hal::kCachedColumnsAddress)->words.data(), sizeof what);
+  }
+  return what;
+}
+
 std::string name_of(const Queue& queue) {
   if (queue.unit == Unit::kDma) return fmt::format("dma{}", queue.index);
   return fmt::format("core{}.{}", queue.index, queue.unit == Unit::kMac ? "mac" : "vec");
@@ -116,6 +155,7 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
   const hal::Layer& l = job.block.layer;
   const hal::Append append = append_of(job);
   const hal::FusedProduct fused = fused_of(job);
+  const hal::CachedColumns cached = cached_columns_of(job);
   const std::pair<const char*, std::uint64_t> tensors[] = {{"Q", l.q},
                                                            {"new K", append.k},
                                                            {"new V", append.v},
@@ -132,6 +172,8 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
                                                            {"bias", fused.bias},
                                                            {"angles", fused.angles},
                                                            {"residual", fused.residual},
+                                                           {"K cache", cached.k},
+                                                           {"V cache", cached.v},
                                                            {"scratch", job.scratch.address}};
   const std::pair<const char*, std::uint64_t>* best = nullptr;
   for (const auto& t : tensors) {

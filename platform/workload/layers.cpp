@@ -92,8 +92,9 @@ namespace {
 // fuse=on; choices that depend on the machine, by time and of second products, are up to the caller.
 std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOperation> operations) {
   if (w.model.fuse != Fuse::kOn) return operations;
-  return fused(std::move(operations), [](const auto& /*apart*/, const LayerOperation& fused) {
-    return fused.workload.gemm()->fusion.down == 0;
+  return fused(std::move(operations), [](const auto& /*apart*/, const auto& together) {
+    const Gemm* const g = together.front()->workload.gemm();
+    return g == nullptr || g->fusion.down == 0;
   });
 }
 

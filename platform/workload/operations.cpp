@@ -110,8 +110,15 @@ class ProductSettings {
       const auto e = extents(text_, value, {{"elements of a head", kDeepest}, {"rotated columns", kLongestSequence}});
       f.head = e[0];
       f.rotated = e[1];
+    } else if (key == "append") {
+      const auto e = extents(text_, value,
+                             {{"sequences", kLongestSequence},
+                              {"heads", kDeepest},
+                              {"elements of a head", kDeepest},
+                              {"tokens of a context", kLongestSequence}});
+      f.append = {e[0], e[1], e[2], e[3]};
     } else {
-      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, down, residual");
+      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, down, residual, append");
     }
   }
   std::size_t index(const std::string& word, const std::string& key, const std::string& value,
@@ -192,6 +199,9 @@ std::string Fusion::text() const {
   if (is_gated) text += ",gated=1";
   if (down > 0) text += fmt::format(",down={}", down);
   if (has_residual) text += ",residual=1";
+  if (append.any()) {
+    text += fmt::format(",append={}x{}x{}x{}", append.sequences, append.heads, append.elements, append.context);
+  }
   return text;
 }
 
@@ -225,6 +235,32 @@ std::uint64_t Gemm::weight_bytes() const {
   return second_weights_at_byte() + weights.bytes(fusion.down, first_columns());
 }
 
+namespace {
+
+constexpr std::uint64_t kMostStride = 0xFFFF'FFFF;  // of a copy, in bytes
+
+std::string refusal_of(const Gemm& g, const CacheAppend& c) {
+  if (!c.any()) return "";
+  const std::uint64_t of_sequence = c.cache_elements() / c.sequences * hal::element_bytes(g.out());
+  if (g.fusion.activation || g.fusion.has_residual || g.fusion.down > 0) {
+    return "an activation, a sum or a product behind a product that appends to a cache; allowed are norm, bias, rope";
+  }
+  if (c.columns() > g.columns || g.columns % c.elements != 0) {
+    return fmt::format("{} heads of K and V of {} elements in {} columns; allowed are whole heads, at most {} columns",
+                       2 * c.heads, c.elements, g.columns, g.columns);
+  }
+  if (g.rows % c.sequences != 0 || g.rows / c.sequences > c.context) {
+    return fmt::format("{} rows of {} sequences; allowed is an equal number for each, at most {}", g.rows, c.sequences,
+                       c.context);
+  }
+  if (of_sequence > kMostStride) {
+    return fmt::format("a cache of {} bytes for each sequence; allowed are {}", of_sequence, kMostStride);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string refusal_of(const Gemm& g) {
   const Fusion& f = g.fusion;
   if (g.weights.any() && !takes_weights(g.type)) {
@@ -245,6 +281,7 @@ std::string refusal_of(const Gemm& g) {
     return fmt::format("a second product behind one of {}; allowed is fp16", attnvp::name_of(g.type));
   }
   if (f.down > 0 && f.rotated > 0) return "a second product behind a rotary embedding; allowed is one of them";
+  if (const std::string wrong = refusal_of(g, f.append); !wrong.empty()) return wrong;
   if (f.rotated == 0) return "";
   if (f.head % 2 != 0 || f.rotated % f.head != 0 || f.rotated > g.columns) {
     return fmt::format("rotated heads of {} elements in {} columns; allowed are even heads, at most {} columns", f.head,

@@ -5,8 +5,8 @@
 //     a norm of A's rows; on C, in this order: a bias, a rotary embedding of the first COLUMNS, an activation, the sum
 //     with a residual tensor. Gated: the first half of the columns are gates, and the result has half of the columns
 //   gemm:...,down=COLUMNS   a network D = C E^T, E: COLUMNS x columns of C, in one schedule. C is the result without
-//   the
-//     residual tensor, which is added to D
+//     the residual tensor, which is added to D
+//   gemm:...,append=SEQUENCESxHEADSxELEMENTSxCONTEXT   the last columns are stored into a KV cache (CacheAppend)
 //   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
 //   layernorm:...,residual=1, rmsnorm:...,residual=1   of the sum of two tensors, which is a second result
 //   add:...   and the other elementwise operations (firmware/hal/operations.h)
@@ -33,6 +33,16 @@ constexpr float kNormEpsilon = 1e-5F;
 
 enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
 
+// The last columns of a product are K, then V: `heads` heads of `elements`. Rows are those of `sequences`, with equal
+// numbers of tokens, which become the last of each one's `context` tokens. K and V: [sequences, heads, context,
+// elements].
+struct CacheAppend {
+  std::uint32_t sequences = 0, heads = 0, elements = 0, context = 0;
+  bool any() const { return sequences > 0; }
+  std::uint64_t columns() const { return std::uint64_t{2} * heads * elements; }
+  std::uint64_t cache_elements() const { return std::uint64_t{sequences} * heads * context * elements; }  // of K, of V
+};
+
 // Row operations that a product includes, in their order.
 struct Fusion {
   Norm norm = Norm::kNone;  // of A's rows, before the product
@@ -42,6 +52,7 @@ struct Fusion {
   bool is_gated = false;      // columns are gates, then as many factors
   std::uint32_t down = 0;     // columns of a second product of the rows, before the residual sum; 0: none
   bool has_residual = false;  // of the last product
+  CacheAppend append{};       // in the result's type; no row operation
   bool has_epilogue() const { return has_bias || rotated > 0 || activation.has_value() || has_residual; }
   bool any() const { return norm != Norm::kNone || has_epilogue() || down > 0; }
   std::string text() const;  // ",norm=rmsnorm,bias=1"; empty: none

@@ -183,6 +183,61 @@ TEST(Fusion, SavesTheCountedBytes) {
   }
 }
 
+// Products store new K and V where all their columns are final, and the cache has those rows one behind the other.
+TEST(Fusion, AppendsToTheCache) {
+  const std::string rest = "; attention; out + sum; rmsnorm + gate, up + swiglu; down + sum";
+  const std::string llama = "llama3.1-8b,scope=layer,fuse=on,cache=100,";
+  for (const char* phase : {"phase=decode,batch=3", "phase=prefill,N=20", "phase=decode,type=bf16"}) {
+    const auto operations = workload::operations_of(workload::load(llama + phase));
+    int appended = 0, appending = 0;
+    for (const workload::LayerOperation& o : operations) {
+      if (o.workload.gemm() != nullptr && o.workload.gemm()->fusion.append.any()) ++appended;
+      if (o.workload.is_attention() && o.workload.attention().append) ++appending;
+    }
+    EXPECT_EQ(appended + 2 * appending, std::string(phase).find("bf16") == std::string::npos ? 1 : 2) << phase;
+  }
+  EXPECT_EQ(names_of(llama + "phase=decode,batch=3"), "rmsnorm + qkv + rope + append" + rest);
+  EXPECT_EQ(names_of(llama + "phase=decode,append=off"), "rmsnorm + qkv + rope" + rest);
+  EXPECT_EQ(names_of(llama + "phase=decode,NKV=200"), "rmsnorm + qkv + rope" + rest);
+  EXPECT_EQ(names_of(llama + "phase=decode,page=16"), "rmsnorm + qkv + rope" + rest);
+  // K is a norm's result.
+  EXPECT_EQ(names_of("qwen3-8b,phase=decode,cache=100,scope=layer,fuse=on").find("append"), std::string::npos);
+  EXPECT_EQ(names_of("deepseek-v3,phase=decode,cache=100,scope=layer,fuse=on").find("append"), std::string::npos);
+}
+
+// A decode step of 3 requests: the product writes what attention would have read and written once more.
+TEST(Fusion, SavesTheRowsThatAttentionAppends) {
+  const std::string network =
+      "H=4,HKV=2,E=32,phase=decode,cache=100,batch=3,hidden=128,ffn=256,gated=1,rotary=1,"
+      "norm=rmsnorm,scope=layer,fuse=";
+  const MachineConfig machine = config::load_hardware("edge-16nm");
+  std::map<std::string, std::map<std::string, std::uint64_t>> bytes;
+  for (const char* fuse : {"off", "on"}) {
+    const LayerRun layer = run("edge-16nm", network + fuse, false);
+    for (const OperationRun& o : layer.layer().operations) {
+      const bool is_attention = o.result.network.is_attention();
+      bytes[fuse][is_attention ? "attention" : "others"] += totals_of(o).dram_bytes;
+      if (is_attention) continue;
+      EXPECT_EQ(totals_of(o).dram_bytes, bytes_by_hand(o, machine)) << o.name;
+    }
+  }
+  const std::uint64_t new_rows = 2 * 3 * 2 * 32, all = 2 * 3 * 2 * 101 * 32, queries = 2 * 3 * 4 * 32;  // elements
+  EXPECT_EQ(bytes["on"]["attention"], 2 * (queries + all));
+  EXPECT_EQ(bytes["off"]["attention"], 2 * (queries + all + 2 * new_rows));
+  EXPECT_LT(bytes["on"]["others"], bytes["off"]["others"]);
+}
+
+TEST(Fusion, IsGoldenWithACache) {
+  for (const char* network : {"llama3.1-8b,N=1,hidden=256,ffn=512,phase=decode,cache=100,batch=3,scope=layer,fuse=on",
+                              "H=4,HKV=2,E=32,phase=prefill,N=24,cache=40,batch=2,causal=1,hidden=128,ffn=256,"
+                              "scope=layer,fuse=on"}) {
+    const LayerRun layer = run("edge", network, true);
+    EXPECT_TRUE(layer.layer().operations.front().name.find("append") != std::string::npos ||
+                layer.layer().operations[1].name.find("append") != std::string::npos);
+    EXPECT_TRUE(layer.golden_checked() && layer.golden_passed()) << network;
+  }
+}
+
 // A layer of decoding: every weight once, in INT4 with a scale of FP16 for 128 of a column, and with norms and
 // activations fused nothing else but rows of one token, vectors of norms and angles.
 TEST(Weights, SaveTheCountedBytes) {

@@ -2,10 +2,6 @@
 
 namespace attnvp::firmware {
 
-namespace {
-enum : uint32_t { kNkv = 1 };  // index of GemmTiling::nkv
-}  // namespace
-
 Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, uint32_t columns, const GemmTiling& tiling, bool panels,
                    uint32_t least)
     : rt_(rt),
@@ -18,7 +14,7 @@ Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, uint32_t columns,
       n_(columns) {
   if (!any()) return;
   const uint32_t grain = what.is_gated != 0 ? 2 : what.rotated > 0 ? what.head : 1;
-  if (t_.nkv % grain != 0) rt.refuse(kNkv, t_.nkv);
+  if (t_.nkv % grain != 0) rt.refuse(GemmTiling::kNkv, t_.nkv);
   bias_ = {0, 2, 1, t_.nkv};
   residual_ = {0, 2 * cores_, t_.nq, of_result(t_.nkv)};
   angles_ = {0, 2 * cores_, t_.nq, what.head};

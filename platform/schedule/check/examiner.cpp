@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "firmware/hal/registers.h"
 #include "firmware/runtime/dataflow.h"
@@ -19,7 +20,8 @@ Examiner::Examiner(const Job& job, const Trace& trace, const CheckOptions& optio
       options_(options),
       clocks_(trace),
       order_(trace, Progress::Queues::kAsDeep),
-      appended_(appended(job)) {
+      appended_(appended(job)),
+      given_end_(end_of_given(job)) {
   freed_.resize(trace.machine().clusters);
 }
 
@@ -283,7 +285,7 @@ void Examiner::memories() {
     shadow_.initialise({low, rows.low});
     low = rows.high;
   }
-  shadow_.initialise({low, l.o});
+  shadow_.initialise({low, given_end_});
   const firmware::Dataflow* const dataflow = dataflow_of(job_);
   if (dataflow != nullptr && dataflow->is(firmware::kOneStep) && l.c != 0) {  // C is the input of the step
     const std::uint64_t scores = std::uint64_t{l.batch} * l.heads * l.seq_q * l.seq_kv;
@@ -294,7 +296,18 @@ void Examiner::memories() {
     if (s.kind == TraceStep::StepKind::kCommand) command(line, step);
     if (s.kind == TraceStep::StepKind::kSpace) space(line, step);
   }
-  if (options_.output_bytes > 0) result();
+  if (options_.output_bytes > 0) result({{l.o, l.o + options_.output_bytes}});
+  if ((job_.block.flags & hal::kStoresCache) != 0) result(appended_);
+}
+
+bool Examiner::is_appended(const Region& region) const {
+  for (std::uint64_t row = 0; row < region.rows; ++row) {
+    const std::uint64_t low = region.address + row * region.row_stride, high = low + region.row_bytes;
+    const auto next = std::upper_bound(appended_.begin(), appended_.end(), low,
+                                       [](std::uint64_t address, const ByteRange& b) { return address < b.low; });
+    if (next == appended_.begin() || std::prev(next)->high < high) return false;
+  }
+  return true;
 }
 
 void Examiner::command(LineId line, std::uint32_t step) {
@@ -313,8 +326,7 @@ void Examiner::command(LineId line, std::uint32_t step) {
         tell(FindingKind::kFreed, now, whole, "firmware gives this space back without waiting for the command");
       }
     }
-    const auto within = [&](const ByteRange& b) { return b.low <= whole.low && whole.high <= b.high; };
-    if (a.write && whole.high > l.q && whole.low < l.o && std::none_of(appended_.begin(), appended_.end(), within)) {
+    if (a.write && whole.high > l.q && whole.low < given_end_ && !is_appended(now.region)) {
       tell(FindingKind::kInput, now, whole, "what the host has left there is to be read only");
     }
     if (!a.write) look_for_blanks(a, now, blank);
@@ -374,11 +386,10 @@ void Examiner::space(LineId line, std::uint32_t step) {
 }
 
 // The host reads the result after all processors have ended.
-void Examiner::result() {
-  const hal::Layer& l = job_.block.layer;
-  const Region whole{l.o, 1, options_.output_bytes, 0};
-  const Interval hole = shadow_.unwritten(whole);
-  if (hole.any()) {
+void Examiner::result(const std::vector<ByteRange>& parts) {
+  for (const ByteRange& part : parts) {
+    const Interval hole = shadow_.unwritten({part.low, 1, part.high - part.low, 0});
+    if (!hole.any()) continue;
     Finding f;
     f.kind = FindingKind::kMissing;
     f.detail = fmt::format("nothing writes {}", place_text(job_, 0, hole.low));
@@ -386,7 +397,7 @@ void Examiner::result() {
     f.high = hole.high;
     add(std::move(f), kNone, kNone);
   }
-  shadow_.forget({l.o, whole.end()}, [&](const Touch& t) {
+  shadow_.forget({parts.front().low, parts.back().high}, [&](const Touch& t) {
     const LineId processor = trace_.processor(trace_.lines[t.line].cluster);
     const auto end = static_cast<std::uint32_t>(trace_.lines[processor].steps.size() - 1);
     if (!t.write || clocks_.after(processor, end, t.line, t.step)) return;

@@ -33,7 +33,8 @@ class Examiner {
   const hal::Descriptor* maker(std::uint64_t address, const Touch*& by) const;
   void scales(LineId line, std::uint32_t step);
   void space(LineId line, std::uint32_t step);
-  void result();
+  void result(const std::vector<ByteRange>& parts);
+  bool is_appended(const Region& region) const;
   bool ordered(const Touch& before, const Touch& now) const;
   bool ordered_in_line(const Touch& before, const Touch& now) const;
   void race(const Touch& one, const Touch& other);
@@ -55,6 +56,7 @@ class Examiner {
   Clocks clocks_;
   Progress order_;
   std::vector<ByteRange> appended_;  // of K and V; not written by the host
+  std::uint64_t given_end_;          // of what the host writes
   Shadow shadow_;
   Blanks blanks_;
   KeyTracker keys_;

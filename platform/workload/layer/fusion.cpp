@@ -44,6 +44,9 @@ class Fuser {
     for (std::size_t p = 0; p + 1 < all_.size(); ++p) {
       if (all_[p].workload.gemm() != nullptr && with_second(p)) --p;
     }
+    for (std::size_t a = 0; a < all_.size(); ++a) {
+      if (all_[a].workload.is_attention() && all_[a].workload.attention().append) with_append(a);
+    }
     return std::move(all_);
   }
 
@@ -129,7 +132,7 @@ class Fuser {
       set(both, f);
       both.name += " + " + r->word();
       own.workload.operation = activate_rows(r->function, r->is_gated, g->rows, r->columns);
-      if (!refusal_of(*both.workload.gemm()).empty() || !choice_({&*p, &own}, both)) return false;
+      if (!refusal_of(*both.workload.gemm()).empty() || !choice_({&*p, &own}, {&both})) return false;
       products.emplace_back(static_cast<std::size_t>(p - all_.begin()), std::move(both));
       part.extent[3] /= width, part.from_stride[2] /= width, part.to /= width, part.to_stride[2] /= width;
     }
@@ -248,6 +251,62 @@ class Fuser {
     return replace(p, q, std::move(both)).has_value();
   }
 
+  // The product that a view of K or V takes the new rows from, with its columns `first` on: nullptr if those rows are
+  // of another kind. The view begins with the cache.
+  LayerOperation* writer_of_rows(const TensorView& view, const Attention& a, std::uint64_t first) {
+    if (view.parts.size() < 2) return nullptr;
+    const std::string& tensor = view.parts[1].input;
+    const auto product =
+        std::find_if(all_.begin(), all_.end(), [&](const LayerOperation& o) { return o.outputs.front() == tensor; });
+    const Gemm* const g = product == all_.end() ? nullptr : product->workload.gemm();
+    if (g == nullptr || product->count != 1) return nullptr;
+    TensorView rows{view.output, view.elements, {}};
+    const std::uint64_t all = g->columns, width = std::uint64_t{a.heads_of_kv()} * a.emb;
+    if (all < 2 * width) return nullptr;
+    add_keys(rows, a, a.emb, 0, {tensor, all - 2 * width + first, all, a.emb, a.emb});
+    for (std::size_t i = 1; i < view.parts.size(); ++i) {  // with the rotary embedding, once more
+      if (!is_same(view.parts[i], rows.parts[(i - 1) % rows.parts.size()])) return nullptr;
+    }
+    return &*product;
+  }
+  static bool is_same(const StridedCopy& x, const StridedCopy& y) {
+    return x.input == y.input && x.from == y.from && x.to == y.to && x.extent == y.extent &&
+           x.from_stride == y.from_stride && x.to_stride == y.to_stride;
+  }
+
+  // A product stores new rows of K and V into the cache, and the attention at `at` finds them there.
+  void with_append(std::size_t at) {
+    const Attention& a = all_[at].workload.attention();
+    const bool is_whole = a.mask.history + std::uint64_t{a.seq_q} == a.seq_kv;  // new tokens are the last ones
+    if (!a.requests.empty() || a.ragged() || a.page > 0 || a.values() != a.emb || !is_whole) return;
+    const auto view_of = [&](std::size_t input) {
+      return std::find_if(all_[at].views.begin(), all_[at].views.end(),
+                          [&](const TensorView& v) { return v.output == all_[at].inputs[input]; });
+    };
+    const auto k = view_of(1), v = view_of(2), end = all_[at].views.end();
+    if (k == end || v == end) return;
+    const std::uint64_t width = std::uint64_t{a.heads_of_kv()} * a.emb;
+    LayerOperation* const product = writer_of_rows(*k, a, 0);
+    if (product == nullptr || writer_of_rows(*v, a, width) != product) return;
+    const Gemm& g = *product->workload.gemm();
+    if (g.out() != a.type || std::uint64_t{a.batch} * a.seq_q != g.rows) return;
+    const Readers readers = readers_of(product->outputs.front());
+    std::size_t own = 0;  // parts of attention's views that read it
+    for (const TensorView& view : all_[at].views) {
+      for (const StridedCopy& part : view.parts) own += part.input == product->outputs.front() ? 1 : 0;
+    }
+    if (!readers.operations.empty() || readers.views != own) return;
+    LayerOperation storing = *product, reading = all_[at];
+    Fusion f = g.fusion;
+    f.append = {a.batch, a.heads_of_kv(), a.emb, a.seq_kv};
+    set(storing, f);
+    storing.name += " + append";
+    reading.workload.attention().append = false;
+    if (!refusal_of(*storing.workload.gemm()).empty() || !choice_({product, &all_[at]}, {&storing, &reading})) return;
+    *product = std::move(storing);
+    all_[at] = std::move(reading);
+  }
+
   static void set(LayerOperation& o, const Fusion& f) {
     const Gemm& g = *o.workload.gemm();
     o.workload.operation = gemm(g.rows, g.columns, g.depth, g.type, f, g.weights);
@@ -255,7 +314,8 @@ class Fuser {
 
   // Puts `both` in place of the operations `first` and `last`, where `last` is. Views of `first` are made no later.
   std::optional<std::size_t> replace(std::size_t first, std::size_t last, LayerOperation both) {
-    if (!refusal_of(*both.workload.gemm()).empty() || !choice_({&all_[first], &all_[last]}, both)) return std::nullopt;
+    if (!refusal_of(*both.workload.gemm()).empty() || !choice_({&all_[first], &all_[last]}, {&both}))
+      return std::nullopt;
     both.parameters = all_[first].parameters + all_[last].parameters;
     both.active = all_[first].active + all_[last].active;
     both.waiting = all_[all_[first].workload.gemm() == nullptr ? first : last].waiting;

@@ -122,6 +122,58 @@ TEST(FusedProduct, TakesShortTypesWithAnEpilogue) {
   }
 }
 
+// Random sequences, heads, cached lengths and tiles: the values are those of the product without a cache, and the cache
+// has no other rows written than the new ones (checker).
+TEST(CacheAppend, HasTheBitsOfTheProductAndItsTraffic) {
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    Random r(917 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2, 3});
+    machine.cores = r.from(1, 3);
+    machine.l1.size_bytes = r.of({256, 1024}) * 1024;
+    workload::Fusion apart;
+    apart.norm = r.one_in(2) ? Norm::kRmsNorm : Norm::kNone;
+    apart.has_bias = r.one_in(2);
+    const std::uint32_t emb = 2 * r.from(1, 12), heads = r.from(1, 4), sequences = r.from(1, 5),
+                        tokens = r.one_in(2) ? 1 : r.from(2, 40), columns = (r.from(0, 5) + 2 * heads) * emb;
+    if (r.one_in(2)) {
+      apart.head = emb;
+      apart.rotated = columns - heads * emb;  // Q and K
+    }
+    const hal::ElementType type = apart.any() || r.one_in(2) ? hal::ElementType::kFp16 : hal::ElementType::kBf16;
+    const std::uint32_t rows = sequences * tokens, depth = r.from(1, 100);
+    workload::Fusion fused = apart;
+    fused.append = {sequences, heads, emb, tokens + (r.one_in(4) ? 0 : r.from(1, 50))};
+    const workload::Gemm n = workload::gemm(rows, columns, depth, type, fused);
+    const std::uint32_t nkv = std::min(columns, std::max(r.of({8, 24, 64}) / emb, 1U) * emb);
+    const job::Tiling tiling =
+        job::parse_tiling(fmt::format("nq={},nkv={},kd={},kv={},m0=8,n0=8,k0=8", std::min(rows, r.of({1, 4, 30})), nkv,
+                                      std::min(depth, r.of({25, 500})), r.from(1, 3)));
+    SCOPED_TRACE(fmt::format("{} on {} clusters of {} cores", n.name, machine.clusters, machine.cores));
+    const job::RunResult result = expect_right_product(machine, n, tiling, 7 + i);
+    const workload::Gemm other = workload::gemm(rows, columns, depth, type, apart);
+    const job::Tensors tensors = job::random_tensors(n, 7 + i);
+    EXPECT_EQ(result.output, run(machine, other, "gemm", tiling, &tensors).output);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CacheAppend, IsRefusedWhereItCannotBeExpressed) {
+  for (const char* settings :
+       {"append=2x1x8", "append=3x1x8x9", "append=2x1x8x3", "append=2x3x8x9", "append=2x1x7x9", "append=0x1x8x9",
+        "append=2x1x8x9,residual=1", "append=2x1x8x9,activation=silu", "append=1x2x8x4194304,append=1x1x8x9"}) {
+    EXPECT_THROW(workload::load(fmt::format("gemm:8x32x16,{}", settings)), config::ConfigError) << settings;
+  }
+  EXPECT_THROW(workload::load("gemm:1x65536x16,append=1x256x128x4194304"), config::ConfigError);
+  const MachineConfig machine = config::load_hardware("edge");
+  const workload::Workload n = workload::load("gemm:8x32x16,append=2x1x8x9");
+  EXPECT_EQ(n.name(), "gemm:8x32x16,append=2x1x8x9");
+  EXPECT_THROW(run(machine, n, "gemm-panels", {}, nullptr), config::ConfigError);
+  EXPECT_THROW(run(machine, n, "gemm", job::parse_tiling("nq=4,nkv=12,kd=8,kv=2,m0=4,n0=4,k0=4"), nullptr),
+               job::TilingError);
+  EXPECT_EQ(job::dataflows_for(n, schedule::compiled_firmware()).size(), 1U);
+}
+
 // The last row block has rows for one of two cores, between blocks that use both.
 TEST(Product, OrdersAccessesOfCoresThatRestInBetween) {
   const MachineConfig machine = config::load_hardware("edge");
