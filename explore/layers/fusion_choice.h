@@ -16,9 +16,10 @@ class FusionTimer {
   FusionTimer(const MachineConfig& machine, const config::EnergyTable& energy, const TuningOptions& tuning)
       : machine_(machine), energy_(energy), tuning_(tuning) {}
 
-  // Fuses operations of all groups where the fused one takes at most the cycles of its parts together.
+  // Fuses operations of all groups where the fused one takes at most the cycles of its parts together; pairs of
+  // products as fuse_held() does.
   void choose(std::vector<workload::LayerGroup>& groups);
-  // Fuses pairs of products where the machine holds all rows between them at once (fuse=on).
+  // Fuses pairs of products if the machine holds all rows between them at once (fuse=on).
   void fuse_held(std::vector<workload::LayerGroup>& groups) const;
   // Schedule of an operation that was timed, by its identity; nullptr: none.
   const job::Schedule* schedule_of(const std::string& identity) const;
