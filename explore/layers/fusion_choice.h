@@ -19,9 +19,10 @@ class FusionTimer {
               const LayerOptions& options)
       : machine_(machine), dataflow_(std::move(dataflow)), energy_(energy), options_(options) {}
 
-  // Fuses operations of all groups where this takes at most the cycles of the operations apart.
+  // Fuses operations of all groups where this takes at most the cycles of the operations apart; pairs of products as
+  // fuse_held() does.
   void choose(std::vector<workload::LayerGroup>& groups);
-  // Fuses pairs of products where the machine holds all rows between them at once (fuse=on).
+  // Fuses pairs of products if the machine holds all rows between them at once (fuse=on).
   void fuse_held(std::vector<workload::LayerGroup>& groups) const;
   // Schedule of an operation that was timed, by its identity; nullptr: none.
   const job::Schedule* schedule_of(const std::string& identity) const;

@@ -17,6 +17,9 @@ using workload::RowOperation;
 
 // Minimum per core, in array rows or columns, for attention and for products (which are tiled in both dimensions).
 constexpr std::uint32_t kFewestBlocks = 4, kFewestOfProduct = 16;
+// The same for the columns between two products, of which the sample has half, too. Assumption: tiles of half of them
+// are wide enough.
+constexpr std::uint32_t kFewestBetween = 64;
 // Fewer clusters are used if the events that remain are at most the wanted number divided by this.
 constexpr double kEnoughOfProduct = 0.25;
 // Fewest columns of a product behind a cache. No tile is wider then. Assumption: wider tiles gain nothing there.
@@ -256,7 +259,7 @@ std::optional<Sample> fewer_rows(const MachineConfig& m, const Operation& r, dou
 // Fewer rows of two products in one schedule. If they are few, fewer columns between the products.
 std::optional<Sample> smaller_network(const MachineConfig& m, const Gemm& g, double share) {
   if (std::optional<Sample> s = fewer_rows(m, g, share, m.clusters * m.cores)) return s;
-  const std::uint32_t least = kFewestOfProduct * m.mac.columns;
+  const std::uint32_t least = kFewestBetween * m.mac.columns;
   const Gemm large = with_columns(g, std::max(rounded_up(g.columns * share, least), least));
   if (2 * large.columns > g.columns) return std::nullopt;
   Sample s;

@@ -13,8 +13,9 @@
 
 namespace attnvp::job {
 
-// Elements of the operands in place of Q, K and V. A product: A, B and its further operands; a norm: rows (and those of
-// the residual behind them), gamma and beta; a sum: two tensors; a rotary embedding: rows, and their cosines and sines.
+// Elements of the operands in place of Q, K and V. A product: A, its weights and its further operands; a norm: rows
+// (and those of the residual behind them), gamma and beta; a sum: two tensors; a rotary embedding: rows, and their
+// cosines and sines.
 struct Operands {
   std::uint64_t q, k, v;
 };

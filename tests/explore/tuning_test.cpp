@@ -1,5 +1,6 @@
 // How tile sizes and dataflows are chosen: strategies find what the grid finds, what is given stays, results do not
 // depend on processes or the cache, and better hardware is not slower.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -173,6 +174,32 @@ TEST(Evaluator, EstimatesAProductOfLessDepth) {
       Evaluator whole(machine, network, energy, Objective::kCycles, std::nullopt);
       const double estimate = part.evaluate(schedule).cycles, cycles = whole.evaluate(schedule).cycles;
       EXPECT_NEAR(estimate / cycles, 1, 0.05) << net << " " << tiles;
+    }
+  }
+}
+
+// Two products in one schedule are evaluated with fewer rows, whose columns stay, or with fewer columns between them.
+TEST(Evaluator, EstimatesANetworkOfFewerRowsOrColumns) {
+  const MachineConfig machine = config::load_hardware("edge-16nm");
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  const StepCount many = [](const MachineConfig&, const workload::Workload&, std::uint64_t) { return 1'000'000; };
+  const std::pair<const char*, bool> networks[] = {
+      {"gemm:4096x1024x256,activation=silu,gated=1,down=256,residual=1", true}, {"gemm:4x32768x512,down=512", false}};
+  for (const auto& [net, has_fewer_rows] : networks) {
+    const workload::Workload network = workload::load(net);
+    const std::optional<Sample> sample = sample_of(machine, network, 20'000, many);
+    ASSERT_TRUE(sample) << net;
+    const workload::Gemm &part = *sample->large.gemm(), &all = *network.gemm();
+    EXPECT_EQ(part.rows < all.rows, has_fewer_rows) << net;
+    EXPECT_EQ(part.columns < all.columns, !has_fewer_rows) << net;
+    EXPECT_EQ(part.fusion.down, all.fusion.down) << net;
+    for (const char* tiles : {"nkv=64,kd=64,kv=3,m0=16,n0=32,k0=64", "nkv=128,kd=256,kv=2,m0=16,n0=32,k0=64"}) {
+      job::Schedule schedule = job::parse_dataflow("gemm");
+      schedule.tiling = job::parse_tiling(fmt::format("nq={},{}", std::min(32U, all.rows), tiles));
+      Evaluator by_sample(machine, network, energy, Objective::kCycles, sample);
+      Evaluator whole(machine, network, energy, Objective::kCycles, std::nullopt);
+      EXPECT_NEAR(by_sample.evaluate(schedule).cycles / whole.evaluate(schedule).cycles, 1, 0.05)
+          << net << " " << tiles;
     }
   }
 }
