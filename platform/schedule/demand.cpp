@@ -84,7 +84,7 @@ LayerDemand product_demand(const Job& job, const MachineConfig& m) {
     const double groups = w.group == 0 ? 1 : std::ceil(depth / w.group);
     in = rows * depth * hal::element_bytes(job.types.operand) +
          columns * (static_cast<double>(hal::bytes_of(w.type, l.emb)) + groups * hal::element_bytes(w.scale));
-    lanes = lane_cycles(m, columns * depth, kDequantisation);
+    lanes = lane_cycles(m, columns * depth, kScaling);
   }
   const double width = fused_of(job).is_gated != 0 ? columns / 2 : columns;
   const double out = products * rows * width * hal::element_bytes(job.types.out);

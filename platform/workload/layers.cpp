@@ -7,6 +7,7 @@
 #include "platform/machine/error.h"
 #include "platform/workload/graph.h"
 #include "platform/workload/layer/builder.h"
+#include "platform/workload/layer/conversion.h"
 #include "platform/workload/layer/fusion.h"
 
 namespace attnvp::workload {
@@ -99,7 +100,7 @@ TensorView last_rows(const std::string& input, const Workload& w) {
 LayerGroup last_projection_of(const Workload& w) {
   const Model& m = w.model;
   const auto rows = static_cast<std::uint32_t>(tokens_of(w));
-  Appended all(w, "last projection", "hidden state");
+  Appended all(w, "last projection", kHiddenState);
   if (m.vocabulary == 0 && m.patch == 0) return all.group();
   if (m.norm_place != NormPlace::kPost) all.norm("final norm", rows);
   if (m.logits == Logits::kNone || m.vocabulary == 0) return all.group();
@@ -139,8 +140,9 @@ Attention attention_of(const Workload& w, const Block& block) {
 
 namespace {
 
-// fuse=on; a choice by time is up to the caller.
-std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOperation> operations) {
+// With conversions, and fused with fuse=on; a choice by time is up to the caller.
+std::vector<LayerOperation> completed(const Workload& w, std::vector<LayerOperation> operations) {
+  if (!w.model.linear) operations = with_conversions(std::move(operations));
   if (w.model.fuse != Fuse::kOn) return operations;
   return fused(std::move(operations), [](const auto& /*apart*/, const auto& /*together*/) { return true; });
 }
@@ -150,7 +152,7 @@ std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOpe
 std::vector<LayerOperation> operations_of(const Workload& w) {
   if (w.graph != nullptr) return w.graph->operations;
   check_width(w);
-  return fused_by_key(w, operations_of_block(w, w.model.all_blocks()[w.model.block]));
+  return completed(w, operations_of_block(w, w.model.all_blocks()[w.model.block]));
 }
 
 std::vector<LayerGroup> groups_of(const Workload& w) {
@@ -161,7 +163,7 @@ std::vector<LayerGroup> groups_of(const Workload& w) {
   std::vector<LayerGroup> groups{embedding_of(w)};
   for (const Block& b : blocks) groups.push_back({b.name, b.count, operations_of_block(w, b)});
   groups.push_back(last_projection_of(w));
-  for (LayerGroup& g : groups) g.operations = fused_by_key(w, std::move(g.operations));
+  for (LayerGroup& g : groups) g.operations = completed(w, std::move(g.operations));
   if (groups.back().operations.empty()) groups.pop_back();
   if (groups.front().operations.empty()) groups.erase(groups.begin());
   return groups;

@@ -63,7 +63,7 @@ TEST(Operations, AreWhatFirmwareSends) {
         Given{{}, "gemm:60x64x64,bias=1", "gemm", ""}, Given{{}, "gemm:60x64x256,weights=int4,group=64", "gemm", ""},
         Given{{}, "softmax:64x300", "softmax-rows", ""}, Given{{}, "layernorm:64x300", "rows", ""},
         Given{{}, "add:64x300", "rows", ""}, Given{{}, "swiglu:64x300", "rows", ""},
-        Given{{}, "rope:64x256x64", "rows", ""}}) {
+        Given{{}, "rope:64x256x64", "rows", ""}, Given{{}, "convert:64x300,type=int8", "rows", ""}}) {
     SCOPED_TRACE(fmt::format("{} {}", given.network, given.dataflow));
     read_stream(job::make_job(given.machine(), given.layer(), given.schedule()), 0, reader);
   }
