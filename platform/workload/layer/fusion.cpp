@@ -184,8 +184,7 @@ class Fuser {
         return std::find(o.inputs.begin(), o.inputs.end(), rotated) != o.inputs.end();
       });
       if (reader != all_.end()) {  // of the whole tensor: a conversion
-        reader->views.insert(reader->views.begin(),
-                             view_of_rows(rotated, tensor, rows, f.rotated, {0, columns}));
+        reader->views.insert(reader->views.begin(), view_of_rows(rotated, tensor, rows, f.rotated, {0, columns}));
       }
       return at;
     }
