@@ -44,7 +44,7 @@ Capacity::Capacity(const std::vector<workload::LayerGroup>& groups, const worklo
       if (o.workload.is_attention()) need_.cache += g.count * kept(o.workload);
       const workload::Workload& n = o.workload;
       const job::TensorBytes bytes = job::tensor_bytes(n);
-      const std::uint64_t result = n.is_attention() ? bytes.o : n.result_elements() * sizeof(arith::Half);
+      const std::uint64_t result = n.is_attention() ? bytes.o : n.result_elements() * hal::element_bytes(n.out());
       add(o, bytes.q + bytes.k + bytes.v + result);
     }
   }

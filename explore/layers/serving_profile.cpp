@@ -124,13 +124,26 @@ class ServingProfiler {
 
   double seconds(const Workload& w) const { return seconds_.at(w.identity()); }
 
+  // Name of the operation that an operation counts with: of a conversion, that which reads it, or that before it if
+  // attention reads it.
+  static const std::string& column_of(const std::vector<LayerOperation>& all, const LayerOperation& o) {
+    const auto is_other = [](const LayerOperation& of) {
+      return of.workload.rows() == nullptr || of.workload.rows()->opcode != hal::Opcode::kConvert;
+    };
+    const auto at = all.begin() + (&o - all.data());
+    const auto reader = std::find_if(at, all.end(), is_other);
+    if (reader == at || !reader->workload.is_attention()) return reader->name;
+    return std::find_if(std::make_reverse_iterator(at), all.rend(), is_other)->name;
+  }
+
   // Time of a layer's operations with one of the names, in seconds.
   double layer_seconds(std::uint32_t tokens, const std::vector<const char*>& names) const {
     double sum = 0;
     for (const LayerGroup& g : steps_.at(tokens)) {
       if (g.name == "embedding" || g.name == "last projection") continue;
       for (const LayerOperation& o : g.operations) {
-        const bool is = std::any_of(names.begin(), names.end(), [&](const char* n) { return o.name == n; });
+        const std::string& column = column_of(g.operations, o);
+        const bool is = std::any_of(names.begin(), names.end(), [&](const char* n) { return column == n; });
         if (is) sum += o.count * seconds(o.workload);
       }
       break;  // the first block
@@ -142,7 +155,7 @@ class ServingProfiler {
     for (const LayerGroup& g : steps_.at(tokens)) {
       if (g.name != group) continue;
       for (const LayerOperation& o : g.operations) {
-        if (name == nullptr || o.name == name) sum += seconds(o.workload);
+        if (name == nullptr || column_of(g.operations, o) == name) sum += seconds(o.workload);
       }
     }
     return sum;
@@ -216,8 +229,9 @@ class ServingProfiler {
                                      [](const LayerOperation& o) { return o.name == "router"; });
         if (!has) continue;
         for (const LayerOperation& o : g.operations) {
-          const bool is = o.name == "router" || o.name == "routing" || o.name.rfind("expert", 0) == 0 ||
-                          o.name.rfind("shared", 0) == 0;
+          const std::string& column = column_of(g.operations, o);
+          const bool is = column == "router" || column == "routing" || column.rfind("expert", 0) == 0 ||
+                          column.rfind("shared", 0) == 0;
           if (is) s += o.count * seconds(o.workload);
           if (o.name == "expert down") active += o.count;
         }

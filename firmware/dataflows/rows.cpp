@@ -1,6 +1,6 @@
 // Single row operations from DRAM to DRAM: softmax of C, and the layer operations between products. Blocks of nq rows
 // are distributed over all cores, with three of each tensor in L1. Operations on whole rows use all columns, the others
-// blocks of nkv columns.
+// blocks of nkv columns. Results replace the rows, except those of a conversion, which have another type.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -45,6 +45,8 @@ class Rows {
     second_ = {0, kRing * cores_, nq, min(step.columns, step.second.columns)};
     block_.make(rt, scores ? L1Region::kScores : L1Region::kOther);
     if (loads_ > 1) second_.make(rt, L1Region::kOther);
+    converted_ = {0, kRing * cores_, nq, step.columns, rt.out_bytes()};
+    if (converts()) converted_.make(rt, L1Region::kOther);
     for (uint32_t i = 0; i < 2; ++i) {
       kept_[i] = step.vectors[i];
       if (kept_[i].columns > 0) kept_[i].address = rt.allocate(uint64_t{kept_[i].columns} * kHalfBytes);
@@ -89,6 +91,7 @@ class Rows {
  private:
   bool has_vectors() const { return s_.vectors[0].columns > 0; }
   bool has_sum() const { return s_.sum.columns > 0; }
+  bool converts() const { return s_.opcode == hal::Opcode::kConvert; }
   bool reloads() const { return s_.chained && has_sum(); }
   bool has_positions() const { return s_.chained && s_.opcode == hal::Opcode::kRotate; }
 
@@ -113,7 +116,8 @@ class Rows {
       rt_.dma(kStores, store.after(ready_.of(core)).then(free_.of(core)).then(stored_).label(0, i));
       return;
     }
-    const Matrix& result = has_sum() ? second : here;
+    const Matrix converted = rt_.out(converted_.of(slot, rows, columns));
+    const Matrix& result = converts() ? converted : has_sum() ? second : here;
     Command command(s_.opcode, rows);
     command.operand(0, here).operand(1, result);
     for (uint32_t w = 0; w < 2; ++w)
@@ -173,7 +177,7 @@ class Rows {
   Runtime& rt_;
   RowJob s_;
   uint32_t nq_, loads_, cores_;
-  Buffers block_, second_;
+  Buffers block_, second_, converted_;
   Matrix kept_[2];
   static constexpr uint32_t kPositionBytes = 8;
   uint64_t positions_ = 0;
@@ -214,7 +218,7 @@ void run_step(Runtime& rt) {
   switch (what.opcode) {
     case hal::Opcode::kNorm:
       whole = true;
-      s.tail[0] = what.epsilon;
+      s.tail[0] = what.number;
       s.tail[1] = what.centred;
       s.vectors[0] = in_dram(l.k, 1, l.seq_kv);
       if (what.centred != 0) s.vectors[1] = in_dram(l.v, 1, l.seq_kv);
@@ -226,6 +230,11 @@ void run_step(Runtime& rt) {
       s.second = in_dram(l.k, l.seq_q, l.seq_kv);
       break;
     case hal::Opcode::kCopy:
+      break;
+    case hal::Opcode::kConvert:
+      s.tail[0] = what.number;
+      s.out = rt.out(s.out);
+      s.out.stride = l.seq_kv * rt.out_bytes();
       break;
     case hal::Opcode::kActivate:
       s.tail[0] = static_cast<uint32_t>(what.function);
@@ -250,10 +259,11 @@ const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM
                            kStepOptions,      nullptr,
                            hal::kScoresCAndP, kOneStep};
 ATTNVP_DATAFLOW(kSoftmax);
-const Dataflow kSteps = {"rows",        "one norm, sum, activation, copy or rotary embedding by itself, in DRAM",
-                         run_step,      kRowsParameters,
-                         kRowsOptions,  nullptr,
-                         hal::kScoresP, kOneStep | kRowStep};
+const Dataflow kSteps = {
+    "rows",        "one norm, sum, activation, copy, conversion or rotary embedding by itself, in DRAM",
+    run_step,      kRowsParameters,
+    kRowsOptions,  nullptr,
+    hal::kScoresP, kOneStep | kRowStep};
 ATTNVP_DATAFLOW(kSteps);
 
 }  // namespace

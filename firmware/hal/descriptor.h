@@ -100,6 +100,9 @@ struct NormTail {
 struct ActivateTail {
   Activation function;
 };
+struct ConvertTail {
+  std::uint32_t factor;  // FP32 bit pattern
+};
 struct DequantiseTail {
   std::uint32_t group;  // elements of a row that share a scale; 0: all
   std::uint32_t first;  // position of a row's first element in its group, below `group`
@@ -135,6 +138,7 @@ struct Descriptor {
     NormTail norm;
     ActivateTail activate;
     DequantiseTail dequantise;
+    ConvertTail convert;
     RuleTail rule;
   } tail;
 

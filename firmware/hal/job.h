@@ -177,7 +177,8 @@ struct Stage {
 constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
 // Operation on rows of seq_kv numbers between Layer::q (source) and Layer::p (result). Layer::k holds gamma (and
 // Layer::v beta) for kNorm, the other rows for kAdd, rows of `emb` cosines and sines for kRotate, and nothing for
-// kCopy. A norm with residual reads a second tensor behind the source, and writes the sum of both behind the result.
+// kCopy and kConvert, whose result has the type Types::out. A norm with residual reads a second tensor behind the
+// source, and writes the sum of both behind the result.
 struct RowStep {
   Opcode opcode;
   Activation function;    // kActivate only
@@ -185,7 +186,7 @@ struct RowStep {
   std::uint8_t centred;   // kNorm only
   std::uint8_t residual;  // kNorm only
   std::uint8_t reserved[3];
-  std::uint32_t epsilon;
+  std::uint32_t number;  // FP32 bit pattern: epsilon of kNorm, factor of kConvert
 };
 constexpr std::uint64_t kRowStepAddress = kJobAddress + 0x3'01F0;
 static_assert(sizeof(RowStep) == 12, "the same bytes on every processor");

@@ -25,6 +25,7 @@ enum class Opcode : std::uint8_t {
   kRotate = 14,
   kBias = 15,
   kDequantise = 16,
+  kConvert = 17,
 };
 
 enum class Unit : std::uint8_t { kMac, kVec, kDma, kAny };
@@ -409,6 +410,17 @@ inline constexpr OperationInfo kAll[] = {
       in("scales", 2, E::kGroups, E::kRows, T::kScale)},
      "group: elements of a row that share a scale, 0: all; first: position of a row's first element in its group",
      "Y = X times the scale of its row's group; a row of scales has those of one group of all rows"},
+    {Opcode::kConvert,
+     "convert",
+     Unit::kVec,
+     Family::kLayer,
+     V::kOne,
+     {"convert"},
+     {"rows"},
+     kInOrder,
+     {in("X", 0, E::kRows, E::kOwn, T::kFp16), out("Y", 1, E::kRows, E::kLength, T::kTensor)},
+     "factor: FP32, its bits; 1, or for INT8 1 / its scale",
+     "Y = X times the factor, rounded to Y's type"},
 };
 
 }  // namespace rows

@@ -241,4 +241,11 @@ void dequantise_row(ElementType type, const void* in, const GroupScales& s, Elem
   from_floats(out_type, row.data(), out, n);
 }
 
+void convert_row(const Half* x, float factor, ElementType type, void* out, std::size_t n) {
+  std::vector<float> row(n);
+  floats_from_halves(x, row.data(), n);
+  for (float& value : row) value *= factor;
+  from_floats(type, row.data(), out, n);
+}
+
 }  // namespace attnvp::arith

@@ -48,6 +48,9 @@ struct GroupScales {
 void dequantise_row(ElementType type, const void* in, const GroupScales& scales, ElementType out_type, void* out,
                     std::size_t n);
 
+// A row of n numbers times a factor (hal::Opcode::kConvert): the product is FP32, rounded once to the type.
+void convert_row(const Half* x, float factor, ElementType type, void* out, std::size_t n);
+
 // Rounding error bound of a type: a part `relative` of the value, or `least`.
 struct Rounding {
   double relative, least;

@@ -104,7 +104,7 @@ void LayerChain::scale_scores(const std::string& tensor, double factor) {
   }
   const workload::RowOperation* r = o.workload.rows();
   if (r == nullptr) return;
-  if (r->opcode == hal::Opcode::kRotate) scale_scores(input_of(o, 0), factor);
+  if (r->opcode == hal::Opcode::kRotate || r->opcode == hal::Opcode::kConvert) scale_scores(input_of(o, 0), factor);
   if (r->opcode != hal::Opcode::kNorm) return;
   for (std::size_t i = 0; i < 2; ++i) scale(input_of(o, vectors_of(*r) + i), factor);
 }
@@ -276,7 +276,24 @@ Tensors LayerChain::operands(std::size_t operation, std::uint32_t time) {
   if (time == 0) make_views(machine_, o);
   Tensors t;
   bind(machine_, o, time, t, true);
+  if (const workload::RowOperation* r = o.workload.rows(); r != nullptr && r->opcode == hal::Opcode::kConvert) {
+    scales_[o.outputs.front()] = t.scales.q = scale_of_result(*r, t);
+  } else if (o.workload.has_typed_operands()) {
+    t.scales.q = scale_of(input_of(o, 0));
+    if (o.workload.is_attention()) t.scales.k = scale_of(input_of(o, 1)), t.scales.v = scale_of(input_of(o, 2));
+  }
   return t;
+}
+
+// Scale of a converted tensor, or of a view that has parts of one; 0: none.
+float LayerChain::scale_of(const std::string& tensor) const {
+  if (const auto known = scales_.find(tensor); known != scales_.end()) return known->second;
+  const auto view = views_.find(tensor);
+  if (view == views_.end()) return 0;
+  for (const workload::StridedCopy& part : view->second->parts) {
+    if (const float scale = scale_of(part.input); scale > 0) return scale;
+  }
+  return 0;
 }
 
 bool LayerChain::keep(std::size_t operation, std::uint32_t time, const Tensors& operands,
@@ -296,6 +313,7 @@ bool LayerChain::keep(std::size_t operation, std::uint32_t time, const Tensors& 
     Tensors t;
     bind(rounded_, o, time, t, false);
     if (o.workload.gemm() != nullptr && t.k.empty()) t.k = operands.k;
+    t.scales = operands.scales;
     if (!write(rounded_, o, time, rounded_result(o.workload, t))) break;
   } while (again);
   memory_.require(bytes());

@@ -1,8 +1,9 @@
 // Operations of a layer on each other's results. The bytes that an operation writes to DRAM are operands of those that
 // read them; the host rearranges them as the views say (platform/workload/layer/views.h), without time. Weights and
 // first inputs are random. Values stay in range: weights have the spread 1 / sqrt(depth), vectors of norms and inputs
-// 1, and both operands of attention's scores what gives the scores a spread of kScoreSpread. The angles of a rotary
-// embedding are those of positions 0, 1, ..., with base 10000.
+// 1, and both operands of attention's scores what gives the scores a spread of kScoreSpread. The scale of a conversion
+// to INT8 is the greatest magnitude of its operand over 127, and that of the operations that read it. The angles of a
+// rotary embedding are those of positions 0, 1, ..., with base 10000.
 //
 // Besides the check of each operation on the operands that it had, the layer's results are compared with a chain in
 // double precision, from the same weights and first inputs. Its bound is measured: a second chain in double precision
@@ -56,6 +57,7 @@ class LayerChain {
   void note_given(const workload::LayerOperation& operation);
   void scale_scores(const std::string& tensor, double factor);
   void note_uses();
+  float scale_of(const std::string& tensor) const;
   bool reads_itself(const workload::LayerOperation& operation) const;
   bool is_written(const std::string& tensor) const { return writers_.count(tensor) != 0; }
   arith::Half given(const std::string& tensor, std::uint64_t index) const;
@@ -78,6 +80,7 @@ class LayerChain {
   std::map<std::string, const workload::LayerOperation*> writers_;  // of operations' outputs
   std::map<std::string, const workload::TensorView*> views_;
   std::map<std::string, Given> given_;
+  std::map<std::string, float> scales_;           // of converted tensors
   std::map<std::string, std::size_t> last_uses_;  // operation; absent: a result of the layer
   Store<arith::Half> machine_, rounded_;
   Store<double> exact_;

@@ -365,7 +365,8 @@ void add_operation(schedule::Job& made, Dram& dram, const workload::RowOperation
   what.gated = r.is_gated ? 1 : 0;
   what.residual = r.has_residual ? 1 : 0;
   what.centred = r.norm == workload::Norm::kLayerNorm ? 1 : 0;
-  std::memcpy(&what.epsilon, &workload::kNormEpsilon, sizeof what.epsilon);
+  const float number = r.opcode == hal::Opcode::kConvert ? 1 : workload::kNormEpsilon;
+  std::memcpy(&what.number, &number, sizeof what.number);
   add_table(made, hal::kRowStepAddress, what, 0);
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/arith/layer.h"
+#include "models/arith/number.h"
 #include "models/arith/softmax.h"
 #include "platform/run/golden/golden_gemm.h"
 #include "platform/run/golden/golden_rows.h"
@@ -16,6 +17,18 @@
 namespace attnvp::job {
 
 namespace {
+
+constexpr float kGreatestHalf = 65504;
+
+// What greater finite numbers become.
+float largest_of(hal::ElementType type) {
+  constexpr float kGreat = 1e30F;
+  unsigned char stored[sizeof(float)] = {};
+  float largest = 0;
+  arith::from_floats(type, &kGreat, stored, 1);
+  arith::floats_from(type, stored, &largest, 1);
+  return std::min(largest, kGreatestHalf);
+}
 
 GoldenResult check_softmax(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& p) {
   const std::size_t columns = n.columns;
@@ -85,6 +98,22 @@ GoldenResult check_elementwise(const workload::RowOperation& n, const Tensors& t
     const double expected = exact(n.opcode, double{arith::float_from_half(t.q[at])}, z);
     const double tolerance = n.opcode == hal::Opcode::kCopy ? 0 : rounded(expected, kOneRounding * std::abs(expected));
     all.compare(at % n.columns, expected, tolerance, y[at]);
+  }
+  return all.result();
+}
+
+// Numbers beyond the type's greatest become it.
+GoldenResult check_conversion(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  const double scale = scale_of_result(n, t);
+  const arith::Rounding loss = arith::rounding_of(n.type);
+  const float greatest = largest_of(n.type);
+  Comparison all;
+  for (std::size_t at = 0; at < y.size(); ++at) {
+    if (at % n.columns == 0) all.begin_row(0, 0, at / n.columns);
+    const double code = arith::float_from_half(t.q[at]) / scale, most = greatest;
+    const double expected = std::clamp(code, -most, most), added = 2 * kOneRounding * std::abs(expected);
+    const double error = std::max(loss.relative * (std::abs(expected) + added), loss.least) + added;
+    all.compare(at % n.columns, scale * expected, rounded(scale * expected, scale * error), y[at]);
   }
   return all.result();
 }
@@ -203,6 +232,8 @@ GoldenResult check_operation(const workload::Workload& w, const Tensors& t, cons
       return check_activation(r, t, result);
     case hal::Opcode::kRotate:
       return check_rotation(r, t, result);
+    case hal::Opcode::kConvert:
+      return check_conversion(r, t, result);
     default:
       return check_elementwise(r, t, result);
   }

@@ -43,6 +43,7 @@ std::uint64_t result_address(const workload::Workload& operation, const hal::Lay
 //   sum       u' |y|
 //   f(x), f(x) z    u' |y| and 1e-14 |x| [|z|] of f, u' |y| of the product
 //   rotary    2 u' (|x c| + |y s|)
+//   conversion  2 u' |y|, the type's rounding (models/arith/number.h), and one to the host's FP16
 // Other types: the product of the stored numbers times `factor`; two more FP32 roundings, and one to BF16 for that
 // result type.
 GoldenResult check_operation(const workload::Workload& operation, const Tensors& operands,

@@ -83,10 +83,9 @@ std::vector<Element> in_pages(const workload::Attention& n, std::size_t columns,
   return cache;
 }
 
-std::vector<std::uint32_t>& scale_table(schedule::Job& job) {
-  const auto table = std::find_if(job.tables.begin(), job.tables.end(), [](const schedule::Job::MailboxTable& t) {
-    return t.address == hal::kScalesAddress;
-  });
+std::vector<std::uint32_t>& table_at(schedule::Job& job, std::uint64_t address) {
+  const auto table = std::find_if(job.tables.begin(), job.tables.end(),
+                                  [&](const schedule::Job::MailboxTable& t) { return t.address == address; });
   return table->words;
 }
 
@@ -115,10 +114,18 @@ Placed::Placed(Platform& platform, const Partition& partition, const MachineConf
       pages_(fmt::format("the tensors of {} in DRAM", network.name())) {
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < machine.clusters; ++c) write(hal::result_address(c), &unwritten, sizeof unwritten);
-  if (tensors_ != nullptr && network.is_typed()) {
+  if (tensors_ != nullptr && converts()) {
+    const float factor = 1 / scale_of_result(*network.rows(), *tensors_);
+    hal::RowStep step{};
+    std::vector<std::uint32_t>& words = table_at(made_, hal::kRowStepAddress);
+    std::memcpy(&step, words.data(), sizeof step);
+    std::memcpy(&step.number, &factor, sizeof factor);
+    std::memcpy(words.data(), &step, sizeof step);
+  }
+  if (tensors_ != nullptr && network.has_typed_operands()) {
     const bool one_pass = has(schedule, firmware::kOnePass);
     kept_ = quantised(network, *tensors_);
-    if (!kept_.blocks.empty()) scale_table(made_) = block_scales(network.attention(), kept_.blocks);
+    if (!kept_.blocks.empty()) table_at(made_, hal::kScalesAddress) = block_scales(network.attention(), kept_.blocks);
     if (!kept_.factors.empty()) made_.scales = head_scales(kept_.factors, network.type(), one_pass);
   }
   put_tables();
@@ -180,7 +187,7 @@ void Placed::put_tensors() const {
     put_cache(job.layer.v, from.v, a.values(), v);
     if (a.bias == workload::Bias::kTensor) put_bias(a, schedule::addends_of(made_), put);
   };
-  network_.is_typed() ? put_all(kept_.q, kept_.k, kept_.v) : put_all(tensors_->q, tensors_->k, tensors_->v);
+  network_.has_typed_operands() ? put_all(kept_.q, kept_.k, kept_.v) : put_all(tensors_->q, tensors_->k, tensors_->v);
 }
 
 // The rows of a row operation get no Q and K tags.
@@ -239,25 +246,31 @@ void Placed::read_output(RunResult& result, bool check_golden) const {
   const firmware::Dataflow& dataflow = schedule_.declaration();
   const bool attention = network_.is_attention();
   result.output.resize(network_.result_elements());
-  if ((made_.block.flags & hal::kStoresCache) != 0) {
+  if (converts()) {
+    std::vector<unsigned char> stored(result.output.size() * hal::element_bytes(network_.out()));
+    read(layer.p, stored.data(), stored.size());
+    const float scale = tensors_ != nullptr ? scale_of_result(*network_.rows(), *tensors_) : 1;
+    result.output = converted_numbers(network_.out(), scale, stored.data(), result.output.size());
+  } else if ((made_.block.flags & hal::kStoresCache) != 0) {
     read_cached(*network_.gemm(), result.output);
   } else {
     read(attention ? layer.o : result_address(network_, layer), result.output.data(),
          result.output.size() * sizeof(arith::Half));
   }
-  if (network_.out() != hal::ElementType::kFp16) {
+  if (network_.out() != hal::ElementType::kFp16 && !converts()) {
     for (arith::Half& x : result.output) x = arith::half_from_float(arith::float_from_bf16(x));
   }
   if (!check_golden || tensors_ == nullptr || dataflow.is(firmware::kPacked)) return;
   result.golden_checked = true;
   if (!attention) {
     const float factor = kept_.factors.empty() ? 1 : kept_.factors.front().score;
-    result.golden = check_operation(network_, network_.is_typed() ? kept_.numbers : *tensors_, result.output, factor);
+    const Tensors& operands = network_.has_typed_operands() ? kept_.numbers : *tensors_;
+    result.golden = check_operation(network_, operands, result.output, factor);
     return;
   }
   const OnePass softmax{has(schedule_, firmware::kOnePass) ? schedule_.tiling["nkv"] : 0,
                         has(schedule_, firmware::kMerged)};
-  const Tensors& seen = network_.is_typed() ? kept_.numbers : *tensors_;
+  const Tensors& seen = network_.has_typed_operands() ? kept_.numbers : *tensors_;
   result.golden = check(network_.attention(), seen, kept_, softmax, result.output.data());
 }
 

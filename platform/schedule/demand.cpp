@@ -91,7 +91,7 @@ LayerDemand product_demand(const Job& job, const MachineConfig& m) {
              groups * hal::element_bytes(w.scale);
     };
     in = rows * depth * bytes + columns * of_row(depth) + (last > 0 ? last * of_row(width) : 0);
-    lanes = lane_cycles(m, columns * depth + last * width, kDequantisation);
+    lanes = lane_cycles(m, columns * depth + last * width, kScaling);
   }
   const double macs = products * rows * columns * depth + rows * last * width;
   const double out = products * rows * result * hal::element_bytes(job.types.out);

@@ -42,6 +42,7 @@ const std::map<std::string, std::pair<const char*, const char*>> kStyles = {
     {"add", {"MediumPurple4", "add"}},
     {"bias", {"MediumPurple4", "bias"}},
     {"dequantise", {"MediumPurple4", "dequantise"}},
+    {"convert", {"MediumPurple4", "convert"}},
     {"activate", {"DarkOrchid4", "activate"}},
     {"rotate", {"MediumPurple4", "rotate"}},
     {"transfer", {"SteelBlue4", "transfer"}},

@@ -8,6 +8,7 @@
 #include "platform/machine/error.h"
 #include "platform/workload/graph.h"
 #include "platform/workload/layer/builder.h"
+#include "platform/workload/layer/conversion.h"
 #include "platform/workload/layer/ends.h"
 #include "platform/workload/layer/fusion.h"
 
@@ -89,8 +90,10 @@ Attention attention_of(const Workload& w, const Block& block) {
 
 namespace {
 
-// fuse=on; choices that depend on the machine, by time and of second products, are up to the caller.
-std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOperation> operations) {
+// With conversions, and fused with fuse=on; choices that depend on the machine, by time and of second products, are up
+// to the caller.
+std::vector<LayerOperation> completed(const Workload& w, std::vector<LayerOperation> operations) {
+  if (!w.model.linear) operations = with_conversions(std::move(operations));
   if (w.model.fuse != Fuse::kOn) return operations;
   return fused(std::move(operations), [](const auto& /*apart*/, const auto& together) {
     const Gemm* const g = together.front()->workload.gemm();
@@ -103,7 +106,7 @@ std::vector<LayerOperation> fused_by_key(const Workload& w, std::vector<LayerOpe
 std::vector<LayerOperation> operations_of(const Workload& w) {
   if (w.graph != nullptr) return w.graph->operations;
   check_width(w);
-  return fused_by_key(w, operations_of_block(w, w.model.all_blocks()[w.model.block]));
+  return completed(w, operations_of_block(w, w.model.all_blocks()[w.model.block]));
 }
 
 std::vector<LayerGroup> groups_of(const Workload& w) {
@@ -127,7 +130,7 @@ std::vector<LayerGroup> groups_of(const Workload& w) {
   groups.push_back(last_projection_of(w));
   groups.erase(std::remove_if(groups.begin(), groups.end(), [](const LayerGroup& g) { return g.operations.empty(); }),
                groups.end());
-  for (LayerGroup& g : groups) g.operations = fused_by_key(w, std::move(g.operations));
+  for (LayerGroup& g : groups) g.operations = completed(w, std::move(g.operations));
   return groups;
 }
 

@@ -43,6 +43,18 @@ std::vector<std::uint32_t> extents(const std::string& text, const std::string& n
   return all;
 }
 
+// A tensor's type by its name; none: there is no such type, and `allowed` gets the names.
+std::optional<hal::ElementType> tensor_type(const std::string& name, std::string& allowed) {
+  std::vector<std::string> names;
+  for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+    if (!info.is_tensor) continue;
+    names.emplace_back(info.name);
+    if (name == info.name) return info.type;
+  }
+  allowed = fmt::format("type={}", fmt::join(names, "|"));
+  return std::nullopt;
+}
+
 // Parses "residual=1".
 bool flag_in(const std::string& text, const std::string& key, const std::string& words) {
   for (const char* value : {"0", "1"}) {
@@ -128,13 +140,9 @@ class ProductSettings {
     return static_cast<std::size_t>(at - names.begin());
   }
   hal::ElementType type(const std::string& word, const std::string& value) const {
-    std::vector<std::string> names;
-    for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
-      if (!info.is_tensor) continue;
-      names.emplace_back(info.name);
-      if (value == info.name) return info.type;
-    }
-    refuse(word, fmt::format("type={}", fmt::join(names, "|")));
+    std::string allowed;
+    if (const auto type = tensor_type(value, allowed)) return *type;
+    refuse(word, allowed);
   }
   [[noreturn]] void refuse(const std::string& word, const std::string& allowed) const {
     fail(option_origin("--net", text_),
@@ -172,6 +180,7 @@ RowOperation sized(RowOperation r, std::uint32_t rows, std::uint32_t columns) {
   r.rows = rows;
   r.columns = columns;
   r.name = fmt::format("{}:{}x{}{}", r.word(), rows, columns, r.has_residual ? ",residual=1" : "");
+  if (r.opcode == hal::Opcode::kConvert) r.name += ",type=" + attnvp::name_of(r.type);
   return r;
 }
 
@@ -314,6 +323,13 @@ RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_
   return sized(std::move(r), rows, columns);
 }
 
+RowOperation convert_rows(hal::ElementType type, std::uint32_t rows, std::uint32_t columns) {
+  RowOperation r;
+  r.opcode = hal::Opcode::kConvert;
+  r.type = type;
+  return sized(std::move(r), rows, columns);
+}
+
 RowOperation copy_rows(std::uint32_t rows, std::uint32_t columns) {
   return elementwise_rows(hal::Opcode::kCopy, rows, columns);
 }
@@ -338,6 +354,17 @@ std::optional<std::variant<Gemm, RowOperation>> parse_operation(const std::strin
     Gemm g = gemm(e[0], e[1], e[2]);
     if (comma != std::string::npos) ProductSettings(text, g).read(numbers.substr(comma + 1));
     return gemm(g.rows, g.columns, g.depth, g.type, g.fusion, g.weights);
+  }
+  if (kind == "convert") {
+    const std::string words = numbers.substr(std::min(numbers.find(','), numbers.size()));
+    const auto e = extents(text, numbers.substr(0, numbers.find(',')), {rows, columns});
+    std::string allowed = "type=TYPE";
+    const auto type = words.rfind(",type=", 0) == 0 ? tensor_type(words.substr(6), allowed) : std::nullopt;
+    if (!type) {
+      fail(option_origin("--net", text), fmt::format("found {} behind a conversion; allowed: {}",
+                                                     in_quotes(words.substr(words.empty() ? 0 : 1)), allowed));
+    }
+    return convert_rows(*type, e[0], e[1]);
   }
   if (kind == "rope") {
     const auto e = extents(text, numbers, {rows, columns, {"elements of a head", kDeepest}});

@@ -13,6 +13,7 @@
 //   relu:..., silu:..., gelu:..., gelu_tanh:...   an activation
 //   reglu:..., swiglu:..., geglu:..., geglu_tanh:...   of rows of gate and factor, twice as long
 //   copy:...   of rows from DRAM to DRAM, as the lookup of an embedding
+//   convert:ROWSxCOLUMNS,type=TYPE   rows of FP16 in another type; INT8 with a scale that is known beforehand
 //   rope:ROWSxCOLUMNSxHEAD   rotary embedding of rows of heads of HEAD elements
 // Rows and columns are those of the result.
 #pragma once
@@ -82,13 +83,15 @@ std::string refusal_of(const Gemm& product);
 
 struct RowOperation {
   std::string name;
-  hal::Opcode opcode = hal::Opcode::kSoftmax;  // kSoftmax, kNorm, kActivate, kRotate, kCopy, or one element by element
+  hal::Opcode opcode =
+      hal::Opcode::kSoftmax;  // kSoftmax, kNorm, kActivate, kRotate, kCopy, kConvert, or one by elements
   std::uint32_t rows = 0, columns = 0;
   std::uint32_t head = 1;                             // kRotate: elements of a head
   Norm norm = Norm::kLayerNorm;                       // kNorm
   bool has_residual = false;                          // kNorm: input and result are two tensors each
   hal::Activation function = hal::Activation::kGelu;  // kActivate
   bool is_gated = false;                              // kActivate: input rows have 2 x columns elements
+  hal::ElementType type = hal::ElementType::kFp16;    // of the result; another one: kConvert
   std::uint64_t elements() const { return std::uint64_t{rows} * columns; }  // of one tensor
   std::uint64_t result_elements() const { return (has_residual ? 2 : 1) * elements(); }
   bool is_elementwise() const { return hal::is_elementwise(*hal::find(opcode)); }
@@ -99,6 +102,7 @@ RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns, boo
 RowOperation elementwise_rows(hal::Opcode opcode, std::uint32_t rows, std::uint32_t columns);
 RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_t rows, std::uint32_t columns);
 RowOperation copy_rows(std::uint32_t rows, std::uint32_t columns);
+RowOperation convert_rows(hal::ElementType type, std::uint32_t rows, std::uint32_t columns);
 RowOperation rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head);
 
 // None if the text is no operation. Throws ConfigError.

@@ -27,7 +27,7 @@ hal::ElementType Workload::type() const {
 
 hal::ElementType Workload::out() const {
   if (const Gemm* g = gemm()) return g->out();
-  return is_attention() ? attention().out : hal::ElementType::kFp16;
+  return is_attention() ? attention().out : rows()->type;
 }
 
 bool Workload::has_softmax() const { return is_attention() ? attention().softmax : gemm() == nullptr; }
@@ -59,7 +59,8 @@ std::string Workload::identity() const {
                        attnvp::name_of(g->out()), g->weights.text(), g->fusion.text());
   }
   const RowOperation& r = *rows();
-  return fmt::format("{} {}x{}x{}{}", r.word(), r.rows, r.columns, r.head, r.has_residual ? " residual" : "");
+  return fmt::format("{} {}x{}x{}{}{}", r.word(), r.rows, r.columns, r.head, r.has_residual ? " residual" : "",
+                     rules());
 }
 
 void refuse_scope(const Workload& w) {

@@ -53,6 +53,8 @@ struct Workload {
   bool is_typed() const {
     return type() != hal::ElementType::kFp16 || out() != hal::ElementType::kFp16 || weights().any();
   }
+  // Operands in DRAM are not those of the host, which are FP16.
+  bool has_typed_operands() const { return is_typed() && rows() == nullptr; }
   WeightType weights() const { return gemm() == nullptr ? WeightType() : gemm()->weights; }
   bool has_softmax() const;
   std::uint64_t result_elements() const;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "explore/layers/layers.h"
 #include "platform/machine/document.h"
@@ -57,7 +58,13 @@ TEST(LayerChain, OfBlocksIsGolden) {
         std::string("bert-base,N=32,H=4,E=32,hidden=128,ffn=256,scope=layer"),
         std::string("vit-b-16,N=32,H=4,E=32,hidden=128,ffn=256,scope=layer"),
         std::string("llama3.1-8b,phase=decode,batch=3,cache=40,H=4,HKV=2,E=32,hidden=128,ffn=256,scope=layer"),
-        std::string("H=4,N=24,E=32,hidden=128,ffn=200,scope=layer,type=int8")}) {
+        std::string("H=4,N=24,E=32,hidden=128,ffn=200,scope=layer,type=int8"),
+        std::string("llama3.1-8b,phase=decode,batch=3,cache=40,H=4,HKV=2,E=32,hidden=128,ffn=256,scope=layer,"
+                    "type=fp8_e4m3"),
+        std::string("llama3.1-8b,phase=decode,batch=3,cache=40,H=4,HKV=2,E=32,hidden=128,ffn=256,scope=layer,"
+                    "type=int8,fuse=on"),
+        std::string("llama3.1-8b,N=24,H=4,HKV=2,E=32,rotary_emb=16,hidden=128,ffn=256,scope=layer,type=fp8_e5m2"),
+        kLatent + kExperts + ",type=int8", kLatent + ",mla=absorbed,cache=16,type=fp8_e4m3"}) {
     SCOPED_TRACE(network);
     const LayerRun run =
         run_layer(machine, workload::load(network), "auto", config::load_energy(machine.energy), LayerOptions());
@@ -97,6 +104,30 @@ TEST(LayerChain, TakesRequestsAndPages) {
   // The first new token of the second request is the fifth row of 4 heads of Q and 2 of K.
   const auto token = rows.begin() + (4 * 6 + 4) * 32;
   EXPECT_TRUE(std::equal(token, token + 32, k.begin() + static_cast<std::ptrdiff_t>(second) + 20 * 32));
+}
+
+// Codes that a conversion makes are those that its reader multiplies: both have one scale.
+TEST(LayerChain, KeepsTheScalesOfConversions) {
+  const std::string network = kLlama + ",type=int8,phase=decode,cache=16,batch=2";
+  std::map<std::string, float> scales;
+  run_rounded(layer_of(network), [&](const LayerOperation& o, const job::Tensors& t, std::vector<Half>&) {
+    if (o.name.find("conversion") != std::string::npos) scales[o.name] = t.scales.q;
+    if (o.name == "attention") {
+      EXPECT_EQ(t.scales.q, scales.at("rotary conversion"));
+      EXPECT_EQ(t.scales.k, scales.at("rotary conversion"));
+      EXPECT_EQ(t.scales.v, scales.at("v heads conversion"));
+    }
+    if (o.name == "down") {
+      EXPECT_EQ(t.scales.q, scales.at("activation conversion"));
+    }
+    if (o.workload.gemm() == nullptr) return;
+    const job::Quantised kept = job::quantised(o.workload, t);
+    for (std::size_t i = 0; i < t.q.size(); ++i) {
+      const float code = arith::float_from_half(kept.numbers.q[i]);
+      EXPECT_NEAR(arith::float_from_half(t.q[i]), code * t.scales.q, 0.07F * t.scales.q) << o.name;
+    }
+  });
+  EXPECT_EQ(scales.size(), 6U);
 }
 
 TEST(LayerChain, FindsAWrongElementOfAnyOperation) {

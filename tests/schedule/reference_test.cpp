@@ -50,20 +50,26 @@ class Conforming final : public Reader {
 
 TEST(Operations, AreWhatFirmwareSends) {
   Conforming reader;
-  for (const Given& given :
-       {Given{{}, "H=2,N=128,E=64", "mas", ""}, Given{{}, "H=2,N=200,E=64,causal=1,type=int8", "mas", ""},
-        Given{{}, "H=2,N=200,E=64,window=50,scale=1/sqrt(E),softcap=30", "flat", ""},
-        Given{{}, "H=2,N=128,E=64,type=fp8_e4m3", "layerwise", ""}, Given{{}, "H=2,N=256,E=64,alibi=1", "fusemax", ""},
-        Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64,causal=1", "fusemax", ""},
-        Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64,type=int8,scale_block=64", "fusemax", ""},
-        Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64", "fusemax:binding=serial", ""},
-        Given{{}, "H=2,N=256,E=64,type=bf16", "flash2", ""},
-        Given{{}, "H=4,NQ=1,NKV=2000,E=64,HKV=2,history=1999", "flash-decoding", ""},
-        Given{{}, "H=2,N=128,E=64,softmax=none", "chain", ""}, Given{{}, "gemm:300x200x700", "gemm", ""},
-        Given{{}, "gemm:60x64x64,bias=1", "gemm", ""}, Given{{}, "gemm:60x64x256,weights=int4,group=64", "gemm", ""},
-        Given{{}, "softmax:64x300", "softmax-rows", ""}, Given{{}, "layernorm:64x300", "rows", ""},
-        Given{{}, "add:64x300", "rows", ""}, Given{{}, "swiglu:64x300", "rows", ""},
-        Given{{}, "rope:64x256x64", "rows", ""}}) {
+  for (const Given& given : {Given{{}, "H=2,N=128,E=64", "mas", ""},
+                             Given{{}, "H=2,N=200,E=64,causal=1,type=int8", "mas", ""},
+                             Given{{}, "H=2,N=200,E=64,window=50,scale=1/sqrt(E),softcap=30", "flat", ""},
+                             Given{{}, "H=2,N=128,E=64,type=fp8_e4m3", "layerwise", ""},
+                             Given{{}, "H=2,N=256,E=64,alibi=1", "fusemax", ""},
+                             Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64,causal=1", "fusemax", ""},
+                             Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64,type=int8,scale_block=64", "fusemax", ""},
+                             Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64", "fusemax:binding=serial", ""},
+                             Given{{}, "H=2,N=256,E=64,type=bf16", "flash2", ""},
+                             Given{{}, "H=4,NQ=1,NKV=2000,E=64,HKV=2,history=1999", "flash-decoding", ""},
+                             Given{{}, "H=2,N=128,E=64,softmax=none", "chain", ""},
+                             Given{{}, "gemm:300x200x700", "gemm", ""},
+                             Given{{}, "gemm:60x64x64,bias=1", "gemm", ""},
+                             Given{{}, "gemm:60x64x256,weights=int4,group=64", "gemm", ""},
+                             Given{{}, "softmax:64x300", "softmax-rows", ""},
+                             Given{{}, "layernorm:64x300", "rows", ""},
+                             Given{{}, "add:64x300", "rows", ""},
+                             Given{{}, "swiglu:64x300", "rows", ""},
+                             Given{{}, "rope:64x256x64", "rows", ""},
+                             Given{{}, "convert:64x300,type=int8", "rows", ""}}) {
     SCOPED_TRACE(fmt::format("{} {}", given.network, given.dataflow));
     read_stream(job::make_job(given.machine(), given.layer(), given.schedule()), 0, reader);
   }

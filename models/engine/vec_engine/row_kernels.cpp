@@ -165,7 +165,7 @@ void plan_rotate(RowOp& op, const Descriptor& d) {
 }
 
 void plan_dequantise(RowOp& op, const Descriptor& d) {
-  op.per_element = kDequantisation;
+  op.per_element = kScaling;
   const hal::DequantiseTail& tail = d.tail.dequantise;
   if (tail.first < tail.group || tail.first == 0) return;
   op.refuse({FaultCode::kBadOperand, d.operand[2].address,
@@ -177,6 +177,14 @@ void dequantise(RowData& r) {
   const arith::GroupScales scales = {r.whole(2) + r.row() * hal::element_bytes(r.d.type[2]), r.d.operand[2].row_stride,
                                      r.d.type[2], tail.group, tail.first};
   arith::dequantise_row(r.d.type[0], r.at(0), scales, r.d.type[1], r.at(1), r.size());
+}
+
+void plan_convert(RowOp& op, const Descriptor& /*d*/) { op.per_element = kScaling; }
+
+void convert(RowData& r) {
+  float factor = 0;
+  std::memcpy(&factor, &r.d.tail.convert.factor, sizeof factor);
+  arith::convert_row(r.half(0), factor, r.d.type[1], r.at(1), r.size());
 }
 
 void rotate(RowData& r) { arith::rotate_row(r.half(0), r.half(2), r.half(1), r.size(), r.d.operand[2].columns); }
@@ -193,6 +201,7 @@ constexpr RowKernel kKernels[] = {
     {hal::Opcode::kRotate, plan_rotate, rotate},
     {hal::Opcode::kBias, plan_add, bias},
     {hal::Opcode::kDequantise, plan_dequantise, dequantise},
+    {hal::Opcode::kConvert, plan_convert, convert},
 };
 
 constexpr bool has_kernel(hal::Opcode opcode) {

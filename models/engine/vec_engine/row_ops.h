@@ -36,7 +36,7 @@ struct LaneOperations {
 constexpr LaneOperations kOnlineSoftmaxOfAScore{1, 2, 0, 1, 0};
 
 // Per element of layer operations.
-constexpr LaneOperations kAddition{0, 1, 0, 0, 0}, kRotation{0, 1, 2, 0, 0}, kDequantisation{0, 0, 1, 0, 0};
+constexpr LaneOperations kAddition{0, 1, 0, 0, 0}, kRotation{0, 1, 2, 0, 0}, kScaling{0, 0, 1, 0, 0};
 constexpr LaneOperations operations_of_norm(bool is_centred) {
   return is_centred ? LaneOperations{0, 4, 3, 0, 0} : LaneOperations{0, 1, 3, 0, 0};
 }

@@ -208,8 +208,8 @@ std::vector<double> exact_result(const workload::Workload& w, const WideOperands
 
 std::vector<arith::Half> rounded_result(const workload::Workload& w, const Tensors& operands) {
   Quantised kept;
-  if (w.is_typed() && w.rows() == nullptr) kept = quantised(w, operands);
-  const Tensors& t = w.is_typed() && w.rows() == nullptr ? kept.numbers : operands;
+  if (w.has_typed_operands()) kept = quantised(w, operands);
+  const Tensors& t = w.has_typed_operands() ? kept.numbers : operands;
   if (const workload::Gemm* g = w.gemm()) {
     const double factor = kept.factors.empty() ? 1 : static_cast<double>(kept.factors.front().score);
     const auto multiply = [&](const ProductPlace& place, const std::vector<double>& rows) {
@@ -225,6 +225,12 @@ std::vector<arith::Half> rounded_result(const workload::Workload& w, const Tenso
     };
     return stored(w.out(),
                   fused_product(*g, widened(t.q.data(), t.q.size()), widened(t.v.data(), t.v.size()), multiply, keep));
+  }
+  if (w.rows() != nullptr && w.rows()->opcode == hal::Opcode::kConvert) {
+    const float scale = scale_of_result(*w.rows(), t);
+    std::vector<unsigned char> bytes(t.q.size() * hal::element_bytes(w.out()));
+    arith::convert_row(t.q.data(), 1 / scale, w.out(), bytes.data(), t.q.size());
+    return converted_numbers(w.out(), scale, bytes.data(), t.q.size());
   }
   if (w.rows() != nullptr) {
     const auto wide = [](const std::vector<arith::Half>& x) { return widened(x.data(), x.size()); };

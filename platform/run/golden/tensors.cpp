@@ -165,9 +165,9 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
                               std::size_t values, float scale) {
     float q_scale = 1, k_scale = 1, v_scale = 1;
     if (w.type() == ElementType::kInt8) {
-      q_scale = scale_of(q, queries);
-      k_scale = scale_of(k, keys);
-      v_scale = scale_of(v, values);
+      q_scale = t.scales.q > 0 ? t.scales.q : scale_of(q, queries);
+      k_scale = t.scales.k > 0 ? t.scales.k : scale_of(k, keys);
+      v_scale = t.scales.v > 0 ? t.scales.v : scale_of(v, values);
       all.factors.push_back({scale * q_scale * k_scale, v_scale});
     }
     keeper.keep(q, queries, q_scale, all.q, all.numbers.q);
@@ -199,21 +199,35 @@ Quantised quantised(const workload::Workload& w, const Tensors& t) {
         continue;
       }
       all.blocks.emplace_back();
-      const auto keep = [&](const Half* x, std::size_t elements, std::size_t emb, float times,
+      const auto keep = [&](const Half* x, std::size_t elements, std::size_t emb, float times, float known,
                             std::vector<float>& scales, std::vector<unsigned char>& bytes, std::vector<Half>& numbers) {
         for (std::size_t at = 0; at < elements; at += n.scale_block * emb) {
           const std::size_t some = std::min(n.scale_block * emb, elements - at);
-          const float scale = scale_of(x + at, some);
+          const float scale = known > 0 ? known : scale_of(x + at, some);
           scales.push_back(times * scale);
           keeper.keep(x + at, some, scale, bytes, numbers);
         }
       };
-      keep(q, head_queries, n.emb, n.scale, all.blocks.back().q, all.q, all.numbers.q);
-      keep(k, head_keys, n.emb, 1, all.blocks.back().k, all.k, all.numbers.k);
-      keep(v, head_values, n.values(), 1, all.blocks.back().v, all.v, all.numbers.v);
+      keep(q, head_queries, n.emb, n.scale, t.scales.q, all.blocks.back().q, all.q, all.numbers.q);
+      keep(k, head_keys, n.emb, 1, t.scales.k, all.blocks.back().k, all.k, all.numbers.k);
+      keep(v, head_values, n.values(), 1, t.scales.v, all.blocks.back().v, all.v, all.numbers.v);
     }
   }
   return all;
+}
+
+float scale_of_result(const workload::RowOperation& conversion, const Tensors& t) {
+  if (conversion.type != ElementType::kInt8) return 1;
+  return t.scales.q > 0 ? t.scales.q : scale_of(t.q.data(), t.q.size());
+}
+
+std::vector<Half> converted_numbers(ElementType type, float scale, const void* stored, std::size_t count) {
+  std::vector<float> numbers(count);
+  arith::floats_from(type, stored, numbers.data(), count);
+  for (float& x : numbers) x *= scale;
+  std::vector<Half> halves(count);
+  arith::halves_from_floats(numbers.data(), halves.data(), count);
+  return halves;
 }
 
 std::vector<Half> stored_weights(const workload::Gemm& product, const std::vector<Half>& weights) {

@@ -68,8 +68,14 @@ void share_pages(const workload::Attention& n, std::size_t columns, std::vector<
 // Weights of a type of their own have a scale for each group of a column: of MXFP4 the power of two by the OCP MX
 // specification 1.0, otherwise the greatest magnitude over the type's greatest number (INT4: 7), in FP16; 1 for zeros.
 
+// Scales of whole tensors in INT8 that are known beforehand, as after a calibration; 0: from the data, as above.
+struct StaticScales {
+  float q = 0, k = 0, v = 0;
+};
+
 struct Tensors {
   std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
+  StaticScales scales{};
 };
 
 struct Quantised {
@@ -83,6 +89,10 @@ struct Quantised {
   std::vector<LayerScales> blocks;
 };
 Quantised quantised(const workload::Workload& network, const Tensors& tensors);
+// A conversion of rows (hal::Opcode::kConvert): scale of its result, 1 unless that is INT8; and its result as the
+// host's numbers, from the stored elements.
+float scale_of_result(const workload::RowOperation& conversion, const Tensors& tensors);
+std::vector<arith::Half> converted_numbers(hal::ElementType type, float scale, const void* stored, std::size_t count);
 // The numbers that a product multiplies for these weights: unchanged without a type of their own.
 std::vector<arith::Half> stored_weights(const workload::Gemm& product, const std::vector<arith::Half>& weights);
 

@@ -395,7 +395,7 @@ class LayerBuilder {
   hal::ElementType type_;
   std::uint32_t held_ = 0;   // tensors that wait
   bool is_reading_ = false;  // the residual state was read
-  std::string residual_ = "hidden state", current_ = residual_;
+  std::string residual_ = kHiddenState, current_ = residual_;
   std::vector<TensorView> views_;
   std::set<std::string> written_;
   std::vector<LayerOperation> all_;

@@ -8,6 +8,8 @@
 
 namespace attnvp::workload {
 
+inline constexpr const char* kHiddenState = "hidden state";  // the tensor that a layer begins with
+
 // The workload is complete, and its model has a width.
 std::vector<LayerOperation> operations_of_block(const Workload& workload, const Block& block);
 

@@ -116,7 +116,7 @@ LayerGroup encoder_embedding_of(const Workload& w) {
 }
 
 LayerGroup encoder_norm_of(const Workload& w) {
-  Appended all(w, "encoder norm", "hidden state");
+  Appended all(w, "encoder norm", kHiddenState);
   if (w.model.norm_place != NormPlace::kPost) all.norm("final norm", w.attention().batch * w.model.encoder);
   return all.group();
 }
@@ -141,7 +141,7 @@ TensorView last_rows(const std::string& input, const Workload& w) {
 LayerGroup last_projection_of(const Workload& w) {
   const Model& m = w.model;
   const auto rows = static_cast<std::uint32_t>(tokens_of(w));
-  Appended all(w, "last projection", "hidden state");
+  Appended all(w, "last projection", kHiddenState);
   if (m.vocabulary == 0 && m.patch == 0) return all.group();
   if (m.norm_place != NormPlace::kPost) all.norm("final norm", rows);
   if (m.logits == Logits::kNone || m.vocabulary == 0) return all.group();

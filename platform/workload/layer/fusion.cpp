@@ -165,6 +165,7 @@ class Fuser {
                               part.extent[3] == r->head;
       if (!is_leading || readers_of(view->output).operations.size() != 1) continue;
       LayerOperation both = product;
+      const std::uint64_t rows = g.rows, columns = g.columns;
       Fusion f = g.fusion;
       f.head = r->head;
       f.rotated = r->columns;
@@ -182,7 +183,13 @@ class Fuser {
         all_ = std::move(before);
         return std::nullopt;
       }
-      for (LayerOperation& o : all_) read_instead(o, rotated, f.rotated, tensor, g.columns);
+      for (LayerOperation& o : all_) read_instead(o, rotated, f.rotated, tensor, columns);
+      const auto reader = std::find_if(all_.begin(), all_.end(), [&](const LayerOperation& o) {
+        return std::find(o.inputs.begin(), o.inputs.end(), rotated) != o.inputs.end();
+      });
+      if (reader != all_.end()) {  // of the whole tensor: a conversion
+        reader->views.insert(reader->views.begin(), view_of_rows(rotated, tensor, rows, f.rotated, {0, columns}));
+      }
       return at;
     }
     return std::nullopt;

@@ -59,6 +59,13 @@ hal::Descriptor dequantise_op(std::uint32_t rows, std::uint32_t columns, std::ui
   d.tail.dequantise = {group, first};
   return d;
 }
+hal::Descriptor convert_op(std::uint32_t rows, std::uint32_t columns, hal::ElementType type, float factor = 1) {
+  hal::Descriptor d = rows_op(Opcode::kConvert, rows, columns);
+  d.type[1] = type;
+  d.operand[1].row_stride = columns * hal::element_bytes(type);
+  std::memcpy(&d.tail.convert.factor, &factor, sizeof factor);
+  return d;
+}
 hal::Descriptor in_place(hal::Descriptor d) {
   d.operand[1] = d.operand[0];
   return d;
@@ -108,7 +115,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Rotate", rotate_op(10, 64, 32), kPush + 12 + 34 + 3 + 16 + 4},
         // 32 elements x 8 rows at a time, of 16 B, four scales of 2 B and 64 B of results: fill 192 B = 3; body 192 +
         // 512 B = 11; 2 lane-cycles: last 8 x 32 x 2 / 256 = 2; drain 512 B.
-        Case{"Dequantise", dequantise_op(16, 32, 8), kPush + 3 + 11 + 2 + 16 + 8}),
+        Case{"Dequantise", dequantise_op(16, 32, 8), kPush + 3 + 11 + 2 + 16 + 8},
+        // 64 elements x 4 rows at a time. 10 x 64 x 2 / 256 = 5, last 1. Fill 512 B = 8; body 6 x 128 + 8 x 64 B = 20;
+        // drain 2 x 64 B.
+        Case{"Convert", convert_op(10, 64, hal::ElementType::kInt8), kPush + 8 + 20 + 1 + 16 + 2}),
     [](const auto& of) { return std::string(of.param.name); });
 
 TEST(LayerOps, CountOperations) {
@@ -126,7 +136,8 @@ TEST(LayerOps, CountOperations) {
                          {activate_op(Activation::kGelu, false, 5, 60), 0, 1800, 3000, 300, 300},
                          {activate_op(Activation::kGeluTanh, true, 5, 60), 0, 600, 1500, 300, 300},
                          {rotate_op(5, 60, 20), 0, 300, 600, 0, 0},
-                         {dequantise_op(5, 60, 30), 0, 0, 300, 0, 0}}) {
+                         {dequantise_op(5, 60, 30), 0, 0, 300, 0, 0},
+                         {convert_op(5, 60, hal::ElementType::kFp8E4M3), 0, 0, 300, 0, 0}}) {
     Bench bench;
     cycles_of(bench, kVec, c.d);
     const auto& vec = dynamic_cast<const VecEngine&>(*bench.core().vec);
@@ -209,6 +220,26 @@ TEST(LayerOps, DequantiseByGroups) {
   EXPECT_EQ(bench.l1<arith::Half>(kB, 8), expected);
 }
 
+// A scale of 0.5 for INT8, which saturates; ties round to even. FP8 rounds to 4 bits, and 448 is the greatest.
+TEST(LayerOps, ConvertToShorterTypes) {
+  const auto codes_of = [](hal::ElementType type, float factor, std::vector<float> numbers) {
+    std::vector<arith::Half> x;
+    for (const float number : numbers) x.push_back(arith::half_from_float(number));
+    Bench bench;
+    bench.run([&](Bench& b) {
+      b.set_l1(kA, x);
+      b.push(kVec, then(convert_op(2, static_cast<std::uint32_t>(x.size() / 2), type, factor), 0));
+      b.take(0);
+    });
+    return bench.l1<std::uint8_t>(kB, x.size());
+  };
+  EXPECT_EQ(codes_of(hal::ElementType::kInt8, 2, {0, 0.25F, 0.75F, 1.25F, -0.5F, 63.5F, 64, -1000}),
+            (std::vector<std::uint8_t>{0, 0, 2, 2, 255, 127, 127, 129}));
+  // 1 is 0x38, 1.0625 is a tie between 1 and 1.125.
+  EXPECT_EQ(codes_of(hal::ElementType::kFp8E4M3, 1, {1, 1.0625F, -1.125F, 448, 1000, 0}),
+            (std::vector<std::uint8_t>{0x38, 0x38, 0xB9, 0x7E, 0x7E, 0}));
+}
+
 hal::Descriptor at(hal::Descriptor d, int operand, std::uint64_t address) {
   d.operand[operand].address = address;
   return d;
@@ -238,6 +269,11 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"DequantiseByFp32", F::kBadType, kC, typed(dequantise_op(4, 8, 4), 2, hal::ElementType::kFp32)},
         FaultCase{"DequantiseInPlace", F::kOverlap, kA, at(dequantise_op(4, 8, 4), 1, kA)},
         FaultCase{"DequantiseBehindItsGroup", F::kBadOperand, kC, dequantise_op(4, 8, 4, 4)},
+        FaultCase{"ConvertFromFp32", F::kBadType, kA,
+                  typed(convert_op(4, 8, hal::ElementType::kInt8), 0, hal::ElementType::kFp32)},
+        FaultCase{"ConvertToFp32", F::kBadType, kB,
+                  typed(convert_op(4, 8, hal::ElementType::kInt8), 1, hal::ElementType::kFp32)},
+        FaultCase{"ConvertInPlace", F::kOverlap, kA, at(convert_op(4, 8, hal::ElementType::kInt8), 1, kA)},
         FaultCase{"RotateOddHeads", F::kBadOperand, kC, rotate_op(4, 9, 3)},
         FaultCase{"NoSuchActivation", F::kBadOperand, kA, activate_op(static_cast<Activation>(4), false, 4, 8)}),
     [](const auto& of) { return std::string(of.param.name); });

@@ -93,6 +93,9 @@ TEST(LayerTensors, FitAcrossTheOperations) {
         shape + ",scope=model,causal=1,blocks=1*encoder+1*cross,encoder=10,batch=2,mel_bins=6,positions=24",
         shape + ",scope=model,blocks=1*encoder+1*cross,encoder=1,mel_bins=6,norm_place=post",
         shape + ",scope=model,blocks=1*encoder+1*cross,encoder=10,batch=3,phase=decode",
+        shape + ",scope=model,gated=1,rotary=1,type=int8",
+        std::string("deepseek-v3,phase=decode,cache=40,batch=2,scope=model,type=fp8_e4m3"),
+        std::string("llama3.1-8b,phase=decode,batch=3,cache=99,scope=model,type=int8"),
         shape + ",scope=layer,linear=1,gated=1,order=parallel", shape + ",scope=layer,order=parallel-norms,batch=2"}) {
     for (const LayerGroup& g : groups_of(load(net))) follow(g, net + ", " + g.name);
   }
@@ -117,6 +120,33 @@ TEST(LayerTensors, NameTheFlowOfALayer) {
             "gate, up, -> activation\n"
             "activation, down weights, -> down\n"
             "attention sum, down, -> network sum\n");
+}
+
+// Whole tensors once, and what attention takes of others; the FP16 tensors that sums read stay.
+TEST(LayerTensors, AreConvertedForShortTypes) {
+  const auto conversions = [](const std::string& net) {
+    std::string text;
+    for (const LayerOperation& o : operations_of(load(net))) {
+      const RowOperation* const r = o.workload.rows();
+      if (r == nullptr || r->opcode != hal::Opcode::kConvert) continue;
+      text += o.name.substr(0, o.name.find(" conversion")) + " " + std::to_string(r->elements()) + "; ";
+    }
+    return text;
+  };
+  const std::string layer = "H=2,HKV=1,N=8,E=16,hidden=32,ffn=64,scope=layer,type=int8";
+  EXPECT_EQ(conversions(layer), "attention norm 256; qkv 512; attention 256; network norm 256; activation 512; ");
+  // V is the last of 4 heads, and the others are rotated.
+  EXPECT_EQ(conversions(layer + ",rotary=1"),
+            "attention norm 256; rotary 384; v heads 128; attention 256; network norm 256; activation 512; ");
+  // Both products read one norm; the state that enters a layer without a first norm is converted, too.
+  EXPECT_EQ(conversions(layer + ",order=parallel"), "attention norm 256; qkv 512; attention 256; activation 512; ");
+  EXPECT_EQ(conversions(layer + ",norm_place=post"),
+            "hidden state 256; qkv 512; attention 256; attention norm 256; activation 512; ");
+  // The cache has the type.
+  EXPECT_EQ(conversions("H=2,HKV=1,E=16,hidden=32,ffn=64,scope=layer,type=int8,phase=decode,cache=50,batch=3"),
+            "attention norm 96; qkv 192; attention 96; network norm 96; activation 192; ");
+  EXPECT_EQ(conversions(layer + ",linear=1"), "");
+  EXPECT_EQ(conversions("H=2,N=8,E=16,hidden=32,ffn=64,scope=layer,type=bf16"), "");
 }
 
 // Columns 0-3 of rows of 8 are heads of Q, and so on; with a cache new tokens are the last keys.

@@ -347,5 +347,44 @@ TEST(ProductsOnAGpu, TakeAsLongHoweverTheirMatricesLie) {
   }
 }
 
+// Values against golden, and DRAM bytes: FP16 in, the type out.
+TEST(Conversion, IsGoldenAndMovesTheBytesOfItsTypes) {
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    Random r(3331 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2, 3});
+    machine.cores = r.from(1, 3);
+    const std::string type = std::vector<std::string>{"int8", "fp8_e4m3", "fp8_e5m2", "bf16", "fp16"}[i % 5];
+    const std::uint32_t rows = r.from(1, 150), columns = 2 * r.from(1, 200);
+    const workload::Workload n = workload::load(fmt::format("convert:{}x{},type={}", rows, columns, type));
+    SCOPED_TRACE(n.name());
+    const job::Tiling tiling = job::parse_tiling(
+        fmt::format("nq={},nkv={}", std::min(rows, r.of({1, 7, 32})), std::min(columns, r.of({6, 500}))));
+    const job::RunResult full = run(machine, n, "rows", true, tiling);
+    EXPECT_TRUE(full.golden_checked && full.golden.passed) << full.golden.to_string();
+    const std::uint64_t elements = std::uint64_t{rows} * columns;
+    EXPECT_EQ(full.sum("dram", "read_words"), elements);
+    EXPECT_EQ(2 * full.sum("dram", "write_words"), elements * hal::element_bytes(n.out()));
+    expect_same_counts(full, run(machine, n, "rows", false, tiling));
+  }
+}
+
+// Golden fails for numbers off by a step of the type.
+TEST(Conversion, IsChecked) {
+  for (const char* type : {"int8", "fp8_e4m3"}) {
+    const workload::Workload n = workload::load(fmt::format("convert:4x32,type={}", type));
+    const job::Tensors t = job::random_tensors(n, 7);
+    std::vector<arith::Half> y = run(config::load_hardware("edge"), n, "rows", true).output;
+    EXPECT_TRUE(job::check_operation(n, t, y).passed);
+    const float step = 1.5F * std::max(job::scale_of_result(*n.rows(), t), std::abs(arith::float_from_half(y[5])) / 8);
+    y[5] = arith::half_from_float(arith::float_from_half(y[5]) + step);
+    EXPECT_FALSE(job::check_operation(n, t, y).passed);
+  }
+  for (const char* text : {"convert:4x32", "convert:4x32,type=int4", "convert:4x32,type", "convert:4x32,kind=int8",
+                           "convert:4x32,type=int8,type=int8", "convert:4,type=int8"}) {
+    EXPECT_THROW(workload::load(text), config::ConfigError) << text;
+  }
+}
+
 }  // namespace
 }  // namespace attnvp::runs
