@@ -255,6 +255,8 @@ assert all(float(r["time_stats.attn_prefill.mean"]) > 0 for r in shots if r["is_
 END
 rm -r tables
 wrong 'latent attention has no columns in these tables' profile --net deepseek-v3 --csv tables
+wrong 'cross-attention has no columns in these tables' profile \
+  --net "vit-b-16,blocks=12*cross" --csv tables
 wrong 'allowed is fuse=off' profile --net "$shape,fuse=on" --csv tables
 wrong '--k is for attention' run --net gemm:16x16x16 --k k.npy
 printf "new_tokens,cached_tokens\n16,16\n" >"$in/requests.csv"

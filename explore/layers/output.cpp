@@ -177,9 +177,11 @@ std::string to_text(const LayerRun& run, const std::string& hardware, bool has_e
           fmt::format("{} {}", r.bound.most.resource, report::percent(r.bound.share())));
     }
     if (g.operations.size() == 1) continue;
-    const std::string what = run.network.graph != nullptr ? fmt::format("{} operations", g.operations.size())
-                             : g.count == 1               ? fmt::format("{} tokens", with_commas(run.tokens))
-                                                          : fmt::format("one of {} layers", g.count);
+    const bool has_own_rows = run.is_model() && run.network.model.encoder > 0;  // the encoder's are no tokens
+    const std::string what = g.count > 1 ? fmt::format("one of {} layers", g.count)
+                             : run.network.graph != nullptr || has_own_rows
+                                 ? fmt::format("{} operations", g.operations.size())
+                                 : fmt::format("{} tokens", with_commas(run.tokens));
     row(g.name, what, "", g.totals(), g.count, "", "");
   }
   if (run.is_model()) row("model", fmt::format("{} layers", run.layers), "", all, 1, "", "");

@@ -55,6 +55,10 @@ class ServingProfiler {
       throw config::ConfigError(
           fmt::format("{}: latent attention has no columns in these tables; allowed are other models", network_));
     }
+    if (model_.model.has_cross()) {
+      throw config::ConfigError(
+          fmt::format("{}: cross-attention has no columns in these tables; allowed are other models", network_));
+    }
     if (model_.model.fuse != workload::Fuse::kOff) {
       throw config::ConfigError(
           fmt::format("{}: the tables have a column for each operation apart; allowed is fuse=off", network_));

@@ -320,7 +320,12 @@ Workload complete(K keys, const Origin& origin, const NameOf& name_of, const Len
   Workload workload(std::move(network));
   workload.model = keys.model;
   complete_model(workload.model, keys, origin, name_of);
-  if (workload.model.has_cross() && workload.model.encoder == 0) workload.model.encoder = workload.attention().seq_kv;
+  if (Model& m = workload.model; m.has_cross()) {
+    if (!keys.contexts.empty()) {
+      fail(origin, fmt::format("key '{}': with 'cross' layers allowed are equal lengths", name_of("contexts")));
+    }
+    if (m.encoder == 0) m.encoder = workload.attention().seq_kv;
+  }
   workload.scope = keys.scope;
   if (keys.scope == Scope::kAttention) select_block(workload);
   return workload;

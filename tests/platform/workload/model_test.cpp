@@ -147,6 +147,10 @@ TEST(Model, RefusesCrossAttentionThatIsNone) {
   is("blocks=1*cross,order=parallel", "key 'order': with 'cross' layers allowed is sequential");
   is("blocks=1*encoder+1*cross,block=1,phase=decode",
      "key 'block': found 1, layers of the encoder, which phase=decode does not run");
+  EXPECT_NE(message_of([] {
+              load("H=2,NQ=1,L=8+9,E=16,blocks=1*cross");
+            }).find("key 'L': with 'cross' layers allowed are equal lengths"),
+            std::string::npos);
 }
 
 TEST(Model, BlocksDiffer) {
