@@ -112,13 +112,19 @@ class GemmDataflow {
 
   // Row operations of the first product, and of a second one.
   static hal::FusedProduct of_first(hal::FusedProduct what, const hal::SecondProduct& second) {
-    if (second.columns != 0) what.residual = 0;
+    if (second.columns != 0) {
+      what.residual = 0;
+      what.out = hal::ElementType::kNone;
+    }
     return what;
   }
   static hal::FusedProduct of_second(const hal::FusedProduct& what, const hal::SecondProduct& second) {
-    hal::FusedProduct sum{};
-    if (second.columns != 0) sum.residual = what.residual;
-    return sum;
+    hal::FusedProduct last{};
+    if (second.columns != 0) {
+      last.residual = what.residual;
+      last.out = what.out;
+    }
+    return last;
   }
   // Cores that have rows in the last row block.
   static uint32_t least_cores(const Runtime& rt, const GemmTiling& t) {
@@ -254,7 +260,7 @@ class GemmDataflow {
     for (uint32_t core = 0; core < b.cores; ++core) {
       const uint32_t rows = min(t_.nq, m_ - b.row - core * t_.nq);
       const Matrix c = c_of(finished_, core, rows, b.columns);
-      const Matrix result = columns_of(c, 0, e.of_result(b.columns));
+      const Matrix result = e.result_of(b, core, c);
       const Events done = p.done.of(core), free = c_free_of(finished_, core);
       Landing to{result, {}, {e.finished(core), {}}};
       if (!is_stored) {

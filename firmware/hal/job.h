@@ -194,7 +194,8 @@ static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress 
                   kRowStepAddress + sizeof(RowStep) <= kScalesAddress,
               "words of the layer do not overlap");
 // Operations that a matrix product includes (kFused). Before it: a norm of A's rows. On its result, in this order:
-// bias, rotary embedding of the leading columns, activation, sum with a residual tensor. All of them are FP16.
+// bias, rotary embedding of the leading columns, activation, sum with a residual tensor. All of them are FP16. The last
+// product's result may then be converted to another type.
 struct FusedProduct {
   std::uint64_t gamma, beta;             // vectors of the norm; gamma 0: no norm; beta 0: not centred
   std::uint64_t bias, residual, angles;  // DRAM addresses, 0: none; a row of `head` cosines and sines for each row
@@ -203,14 +204,14 @@ struct FusedProduct {
   std::uint8_t is_activated;
   std::uint8_t is_gated;  // the first half of the columns are gates f(x), which multiply the second half
   Activation function;
-  std::uint8_t reserved;
+  ElementType out;  // that the result is converted to; kNone: it stays FP16
 };
 static_assert(sizeof(FusedProduct) == 56, "the same bytes on every processor");
 constexpr std::uint64_t kFusedAddress = kJobAddress + 0x3'0140;
 static_assert(kRulesAddress + sizeof(Rules) <= kFusedAddress && kFusedAddress + sizeof(FusedProduct) <= kTypesAddress,
               "words of the layer do not overlap");
 // Second product of the same rows (kSecond). Its operand A is the result of the first one, which stays in L1: with all
-// operations of FusedProduct but the sum, which is that of the second product.
+// operations of FusedProduct but sum and conversion, which are those of the second product.
 struct SecondProduct {
   std::uint64_t b, scales;  // DRAM addresses: of [columns, columns of the first result], and as those of Weights
   std::uint32_t columns;    // of the result; 0: no second product

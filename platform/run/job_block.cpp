@@ -159,7 +159,7 @@ namespace {
 // Element types, and scales as long as there are no data.
 void add_types(schedule::Job& made, const workload::Workload& w, const Schedule& schedule) {
   made.types.operand = w.type();
-  made.types.out = w.out();
+  made.types.out = w.gemm() != nullptr ? w.gemm()->product_type() : w.out();
   if (w.is_typed()) made.block.flags |= hal::kTyped;
   const bool one_pass = has(schedule, firmware::kOnePass);
   if (w.type() == hal::ElementType::kInt8) {
@@ -347,6 +347,7 @@ void add_operation(schedule::Job& made, Dram& dram, const workload::Gemm& g, con
   what.is_activated = f.activation ? 1 : 0;
   what.is_gated = f.is_gated ? 1 : 0;
   what.function = f.activation.value_or(hal::Activation::kRelu);
+  what.out = f.out.value_or(hal::ElementType::kNone);
   add_table(made, hal::kFusedAddress, what, hal::kFused);
   if (f.down == 0) return;
   hal::SecondProduct second{};

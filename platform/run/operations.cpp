@@ -18,18 +18,6 @@ namespace attnvp::job {
 
 namespace {
 
-constexpr float kGreatestHalf = 65504;
-
-// What greater finite numbers become.
-float largest_of(hal::ElementType type) {
-  constexpr float kGreat = 1e30F;
-  unsigned char stored[sizeof(float)] = {};
-  float largest = 0;
-  arith::from_floats(type, &kGreat, stored, 1);
-  arith::floats_from(type, stored, &largest, 1);
-  return std::min(largest, kGreatestHalf);
-}
-
 GoldenResult check_softmax(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& p) {
   const std::size_t columns = n.columns;
   Comparison all;
@@ -102,18 +90,14 @@ GoldenResult check_elementwise(const workload::RowOperation& n, const Tensors& t
   return all.result();
 }
 
-// Numbers beyond the type's greatest become it.
 GoldenResult check_conversion(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
   const double scale = scale_of_result(n, t);
-  const arith::Rounding loss = arith::rounding_of(n.type);
-  const float greatest = largest_of(n.type);
+  const Conversion conversion(n.type);
   Comparison all;
   for (std::size_t at = 0; at < y.size(); ++at) {
     if (at % n.columns == 0) all.begin_row(0, 0, at / n.columns);
-    const double code = arith::float_from_half(t.q[at]) / scale, most = greatest;
-    const double expected = std::clamp(code, -most, most), added = 2 * kOneRounding * std::abs(expected);
-    const double error = std::max(loss.relative * (std::abs(expected) + added), loss.least) + added;
-    all.compare(at % n.columns, scale * expected, rounded(scale * expected, scale * error), y[at]);
+    const double code = conversion.value(arith::float_from_half(t.q[at]) / scale), expected = scale * code;
+    all.compare(at % n.columns, expected, rounded(expected, scale * conversion.error(code, 0)), y[at]);
   }
   return all.result();
 }

@@ -114,7 +114,7 @@ Placed::Placed(Platform& platform, const Partition& partition, const MachineConf
       pages_(fmt::format("the tensors of {} in DRAM", network.name())) {
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < machine.clusters; ++c) write(hal::result_address(c), &unwritten, sizeof unwritten);
-  if (tensors_ != nullptr && converts()) {
+  if (tensors_ != nullptr && network_.rows() != nullptr && converts()) {
     const float factor = 1 / scale_of_result(*network.rows(), *tensors_);
     hal::RowStep step{};
     std::vector<std::uint32_t>& words = table_at(made_, hal::kRowStepAddress);
@@ -248,8 +248,9 @@ void Placed::read_output(RunResult& result, bool check_golden) const {
   result.output.resize(network_.result_elements());
   if (converts()) {
     std::vector<unsigned char> stored(result.output.size() * hal::element_bytes(network_.out()));
-    read(layer.p, stored.data(), stored.size());
-    const float scale = tensors_ != nullptr ? scale_of_result(*network_.rows(), *tensors_) : 1;
+    read(result_address(network_, layer), stored.data(), stored.size());
+    const bool is_scaled = tensors_ != nullptr && network_.rows() != nullptr;
+    const float scale = is_scaled ? scale_of_result(*network_.rows(), *tensors_) : 1;
     result.output = converted_numbers(network_.out(), scale, stored.data(), result.output.size());
   } else if ((made_.block.flags & hal::kStoresCache) != 0) {
     read_cached(*network_.gemm(), result.output);

@@ -29,7 +29,10 @@ class Placed {
  private:
   void write(std::uint64_t address, const void* data, std::size_t bytes) const;  // the job's addresses
   void read(std::uint64_t address, void* data, std::size_t bytes) const;
-  bool converts() const { return network_.rows() != nullptr && network_.rows()->opcode == hal::Opcode::kConvert; }
+  bool converts() const {  // the last operation is kConvert
+    if (network_.gemm() != nullptr) return network_.gemm()->fusion.out.has_value();
+    return network_.rows() != nullptr && network_.rows()->opcode == hal::Opcode::kConvert;
+  }
   void read_cached(const workload::Gemm& product, std::vector<arith::Half>& result) const;
   void put_tables();
   void put_tensors() const;

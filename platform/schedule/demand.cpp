@@ -74,6 +74,7 @@ LayerDemand fused_demand(const Job& job, const MachineConfig& m) {
   add(f.is_activated != 0, 0, rows * width, operations_of_activation(f.function, f.is_gated != 0));
   const double last = second_of(job).columns > 0 ? second_of(job).columns : width;
   add(f.residual != 0, rows * last, rows * last, kAddition);
+  add(f.out != hal::ElementType::kNone, 0, rows * last, kScaling);
   return {bus_cycles(m, in, 0), 0, lanes, 0};
 }
 
@@ -94,7 +95,9 @@ LayerDemand product_demand(const Job& job, const MachineConfig& m) {
     lanes = lane_cycles(m, columns * depth + last * width, kScaling);
   }
   const double macs = products * rows * columns * depth + rows * last * width;
-  const double out = products * rows * result * hal::element_bytes(job.types.out);
+  const hal::ElementType converted = fused_of(job).out, type = job.types.out;
+  const double out =
+      products * rows * result * hal::element_bytes(converted != hal::ElementType::kNone ? converted : type);
   const LayerDemand fused = fused_demand(job, m);
   return {bus_cycles(m, in, out) + fused.bus, macs / macs_per_cycle(m, job.types.operand), lanes + fused.lanes, macs};
 }

@@ -122,6 +122,8 @@ class ProductSettings {
       const auto e = extents(text_, value, {{"elements of a head", kDeepest}, {"rotated columns", kLongestSequence}});
       f.head = e[0];
       f.rotated = e[1];
+    } else if (key == "out") {
+      f.out = out(word, value);
     } else if (key == "append") {
       const auto e = extents(text_, value,
                              {{"sequences", kLongestSequence},
@@ -130,7 +132,7 @@ class ProductSettings {
                               {"tokens of a context", kLongestSequence}});
       f.append = {e[0], e[1], e[2], e[3]};
     } else {
-      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, down, residual, append");
+      refuse(word, "type, weights, group, norm, bias, rope, activation, gated, down, residual, out, append");
     }
   }
   std::size_t index(const std::string& word, const std::string& key, const std::string& value,
@@ -143,6 +145,15 @@ class ProductSettings {
     std::string allowed;
     if (const auto type = tensor_type(value, allowed)) return *type;
     refuse(word, allowed);
+  }
+  hal::ElementType out(const std::string& word, const std::string& value) const {
+    std::vector<std::string> names;
+    for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+      if (!is_result_type(info.type)) continue;
+      names.emplace_back(info.name);
+      if (value == info.name) return info.type;
+    }
+    refuse(word, fmt::format("out={}", fmt::join(names, "|")));
   }
   [[noreturn]] void refuse(const std::string& word, const std::string& allowed) const {
     fail(option_origin("--net", text_),
@@ -208,6 +219,7 @@ std::string Fusion::text() const {
   if (is_gated) text += ",gated=1";
   if (down > 0) text += fmt::format(",down={}", down);
   if (has_residual) text += ",residual=1";
+  if (out) text += ",out=" + attnvp::name_of(*out);
   if (append.any()) {
     text += fmt::format(",append={}x{}x{}x{}", append.sequences, append.heads, append.elements, append.context);
   }
@@ -251,8 +263,8 @@ constexpr std::uint64_t kMostStride = 0xFFFF'FFFF;  // of a copy, in bytes
 std::string refusal_of(const Gemm& g, const CacheAppend& c) {
   if (!c.any()) return "";
   const std::uint64_t of_sequence = c.cache_elements() / c.sequences * hal::element_bytes(g.out());
-  if (g.fusion.activation || g.fusion.has_residual || g.fusion.down > 0) {
-    return "an activation, a sum or a product behind a product that appends to a cache; allowed are norm, bias, rope";
+  if (g.fusion.activation || g.fusion.has_residual || g.fusion.down > 0 || g.fusion.out) {
+    return "activation, residual, down or out of a product that appends to a cache; allowed are norm, bias, rope";
   }
   if (c.columns() > g.columns || g.columns % c.elements != 0) {
     return fmt::format("{} heads of K and V of {} elements in {} columns; allowed are whole heads, at most {} columns",
@@ -279,7 +291,7 @@ std::string refusal_of(const Gemm& g) {
   if (f.norm != Norm::kNone && g.type != hal::ElementType::kFp16) {
     return fmt::format("a norm of rows of {} before a product; allowed is fp16", attnvp::name_of(g.type));
   }
-  if (f.has_epilogue() && g.out() != hal::ElementType::kFp16) {
+  if (f.has_epilogue() && g.product_type() != hal::ElementType::kFp16) {
     return fmt::format("operations on a product of {}; allowed are types whose result is fp16",
                        attnvp::name_of(g.type));
   }

@@ -6,6 +6,7 @@
 //     with a residual tensor. Gated: the first half of the columns are gates, and the result has half of the columns
 //   gemm:...,down=COLUMNS   a network D = C E^T, E: COLUMNS x columns of C, in one schedule. C is the result without
 //     the residual tensor, which is added to D
+//   gemm:...,out=fp8_e4m3   C in a type of one byte, rounded from FP16 (kConvert, after the other operations)
 //   gemm:...,append=SEQUENCESxHEADSxELEMENTSxCONTEXT   the last columns are stored into a KV cache (CacheAppend)
 //   softmax:ROWSxCOLUMNS, layernorm:..., rmsnorm:...
 //   layernorm:...,residual=1, rmsnorm:...,residual=1   of the sum of two tensors, which is a second result
@@ -44,17 +45,25 @@ struct CacheAppend {
   std::uint64_t cache_elements() const { return std::uint64_t{sequences} * heads * context * elements; }  // of K, of V
 };
 
+// Types of one byte whose scale is 1. That of INT8 is known only after the whole result.
+constexpr bool is_result_type(hal::ElementType type) {
+  return hal::info_of(type).is_tensor && hal::is_relative(type) && !hal::is_integer(type);
+}
+
 // Row operations that a product includes, in their order.
 struct Fusion {
   Norm norm = Norm::kNone;  // of A's rows, before the product
   bool has_bias = false;
   std::uint32_t head = 0, rotated = 0;  // rotary embedding: elements of a head; leading columns
   std::optional<hal::Activation> activation;
-  bool is_gated = false;      // columns are gates, then as many factors
-  std::uint32_t down = 0;     // columns of a second product of the rows, before the residual sum; 0: none
-  bool has_residual = false;  // of the last product
-  CacheAppend append{};       // in the result's type; no row operation
-  bool has_epilogue() const { return has_bias || rotated > 0 || activation.has_value() || has_residual; }
+  bool is_gated = false;                // columns are gates, then as many factors
+  std::uint32_t down = 0;               // columns of a second product of the rows, before the residual sum; 0: none
+  bool has_residual = false;            // of the last product
+  std::optional<hal::ElementType> out;  // of the last product's result, is_result_type, converted from FP16
+  CacheAppend append{};                 // in the result's type; no row operation
+  bool has_epilogue() const {
+    return has_bias || rotated > 0 || activation.has_value() || has_residual || out.has_value();
+  }
   bool any() const { return norm != Norm::kNone || has_epilogue() || down > 0; }
   std::string text() const;  // ",norm=rmsnorm,bias=1"; empty: none
 };
@@ -64,8 +73,9 @@ struct Gemm {
   std::uint32_t rows = 0, columns = 0, depth = 0;
   hal::ElementType type = hal::ElementType::kFp16;  // of the operands
   Fusion fusion{};
-  WeightType weights{};  // of B
-  hal::ElementType out() const { return hal::type_of_output(type); }
+  WeightType weights{};                                                        // of B
+  hal::ElementType product_type() const { return hal::type_of_output(type); }  // as the arrays write it
+  hal::ElementType out() const { return fusion.out.value_or(product_type()); }
   // Columns of the first product's result, and of the last one's.
   std::uint32_t first_columns() const { return fusion.is_gated ? columns / 2 : columns; }
   std::uint32_t result_columns() const { return fusion.down > 0 ? fusion.down : first_columns(); }

@@ -35,7 +35,8 @@ inline job::RunResult expect_right_product(const MachineConfig& machine, const w
   EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
   EXPECT_EQ(full.output.size(), std::uint64_t{n.rows} * n.result_columns());
   EXPECT_EQ(full.sum("dram", "read_words"), (bytes_read(n, tiling, machine) + 1) / 2);  // whole words
-  EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
+  const std::uint64_t written = full.output.size() * hal::element_bytes(n.out());
+  EXPECT_EQ(full.sum("dram", "write_words"), (written + 1) / 2);
   EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.rows} * (std::uint64_t{n.columns} * n.depth +
                                                               std::uint64_t{n.fusion.down} * n.first_columns()));
   EXPECT_LE(full.max("l1", "peak_bytes"), machine.l1.size_bytes);

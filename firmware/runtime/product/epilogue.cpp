@@ -18,6 +18,7 @@ Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, uint32_t columns,
   bias_ = {0, 2, 1, t_.nkv};
   residual_ = {0, 2 * cores_, t_.nq, of_result(t_.nkv)};
   angles_ = {0, 2 * cores_, t_.nq, what.head};
+  converted_ = {0, 2 * cores_, t_.nq, of_result(t_.nkv), hal::element_bytes(what.out)};
   finished_ = rt.events(cores_);
   if (has_bias()) {
     bias_.make(rt, L1Region::kOther);
@@ -34,6 +35,7 @@ Epilogue::Epilogue(Runtime& rt, const hal::FusedProduct& what, uint32_t columns,
     residual_ready_ = rt.events(cores_);
     residual_free_ = rt.events(cores_, 2);
   }
+  if (converts()) converted_.make(rt, L1Region::kOther);
 }
 
 void Epilogue::load(uint32_t channel, const ProductBlock& b) {
@@ -117,6 +119,11 @@ void Epilogue::compute(const ProductBlock& b, uint32_t core, const Matrix& produ
     Command add = issue(hal::Opcode::kAdd, width);
     add.operand(2, residual_.of(slot(blocks_, core), rows, width)).after(residual_ready_.of(core));
     rt_.vec(core, add.then(residual_free_.of(core)));
+  }
+  if (converts()) {
+    Command convert = issue(hal::Opcode::kConvert, width);
+    convert.raw().tail.convert.factor = hal::kUnitScale;
+    rt_.vec(core, convert);
   }
 }
 

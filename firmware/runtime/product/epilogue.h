@@ -1,6 +1,6 @@
 // Operations of the VEC engines on the result of a matrix product (hal::FusedProduct), in its L1 buffers between the
-// last multiplication and the store: bias, rotary embedding, activation, residual sum. DMA loads their operands. The
-// last operation may write the result elsewhere in L1.
+// last multiplication and the store: bias, rotary embedding, activation, residual sum, conversion. DMA loads their
+// operands. The last operation may write the result elsewhere in L1.
 #pragma once
 
 #include "firmware/runtime/gemm.h"
@@ -29,6 +29,13 @@ class Epilogue {
   bool any() const { return operations() > 0; }
   // Columns of the result for columns of the product.
   uint32_t of_result(uint32_t columns) const { return what_.is_gated != 0 ? columns / 2 : columns; }
+  // The tile that is stored for a core's `product`. A converted one has a buffer of its own, which is free when that of
+  // the product is.
+  Matrix result_of(const ProductBlock& block, uint32_t core, const Matrix& product) const {
+    const uint32_t width = of_result(block.columns);
+    if (!converts()) return columns_of(product, 0, width);
+    return converted_.of(slot(blocks_, core), product.rows, width).as(what_.out);
+  }
   // Loads the block's operands.
   void load(uint32_t channel, const ProductBlock& block);
   // Issues the operations on a core's tile of the product, after `ready`.
@@ -43,12 +50,14 @@ class Epilogue {
  private:
   bool has_bias() const { return what_.bias != 0; }
   bool has_residual() const { return what_.residual != 0; }
+  bool converts() const { return what_.out != hal::ElementType::kNone; }
   // Rotated columns of a block.
   uint32_t rotated(const ProductBlock& b) const {
     return b.column < what_.rotated ? min(b.columns, what_.rotated - b.column) : 0;
   }
   uint32_t operations() const {
-    return (has_bias() ? 1 : 0) + (what_.rotated > 0 ? 1 : 0) + what_.is_activated + (has_residual() ? 1 : 0);
+    return (has_bias() ? 1 : 0) + (what_.rotated > 0 ? 1 : 0) + what_.is_activated + (has_residual() ? 1 : 0) +
+           (converts() ? 1 : 0);
   }
   uint32_t rows_of(const ProductBlock& b, uint32_t core) const { return min(t_.nq, m_ - b.row - core * t_.nq); }
   uint32_t slot(const Turns& turns, uint32_t core) const { return turns.of(core, least_) % 2 * cores_ + core; }
@@ -59,7 +68,7 @@ class Epilogue {
   bool panels_;
   uint32_t cores_, least_, m_, n_;
   Turns blocks_, rotations_;  // blocks; those with rotated columns
-  Buffers bias_, residual_, angles_;
+  Buffers bias_, residual_, angles_, converted_;
   SharedSlots bias_free_;
   Events bias_ready_, residual_ready_, residual_free_, angles_ready_, angles_free_, finished_;
 };

@@ -25,7 +25,7 @@ struct Bounded {
 // The row operations of a product, row by row.
 class FusedRows {
  public:
-  FusedRows(const workload::Gemm& g, const std::vector<arith::Half>& operands) : g_(g) {
+  FusedRows(const workload::Gemm& g, const std::vector<arith::Half>& operands) : g_(g), conversion_(g.out()) {
     const FusedOperands sizes = fused_operands_of(g);
     const arith::Half* next = operands.data();
     const auto take = [&next](std::uint64_t padded, std::uint64_t elements) {
@@ -70,10 +70,14 @@ class FusedRows {
       x[j] = activated(*f.activation, x[j], f.is_gated ? x[width + j] : Bounded{1, 0});
     }
   }
-  // Adds the residual tensor to a row of the last product.
+  // Adds the residual tensor to a row of the last product, and converts it.
   void finish_last(std::size_t row, std::vector<Bounded>& x) const {
     const std::size_t width = g_.result_columns();
     for (std::size_t j = 0; !residual_.empty() && j < width; ++j) x[j] = sum(x[j], residual_[row * width + j]);
+    for (std::size_t j = 0; g_.fusion.out && j < width; ++j) {
+      const double y = conversion_.value(x[j].value);
+      x[j] = {y, rounded(y, conversion_.error(y, x[j].error))};
+    }
   }
 
  private:
@@ -106,6 +110,7 @@ class FusedRows {
   }
 
   const workload::Gemm& g_;
+  Conversion conversion_;
   std::vector<double> gamma_, beta_, bias_, angles_, residual_;
 };
 
@@ -186,8 +191,8 @@ class WeightPanels {
 
 GoldenResult check_product(const workload::Gemm& n, const Tensors& t, const std::vector<arith::Half>& c,
                            double factor) {
-  const bool bf16 = n.out() == hal::ElementType::kBf16;  // rounded to BF16, then to the host's FP16
-  const arith::Rounding loss = arith::rounding_of(n.out());
+  const bool bf16 = n.product_type() == hal::ElementType::kBf16;  // rounded to BF16, then to the host's FP16
+  const arith::Rounding loss = arith::rounding_of(n.product_type());
   const double relative = loss.relative + (bf16 ? kH : 0), least = loss.least + (bf16 ? kHalfTiny : 0);
   const auto store = [&](std::vector<Bounded>& row) {
     for (Bounded& x : row) x.error += relative * (std::abs(x.value) + x.error) + least;

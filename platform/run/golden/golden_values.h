@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "firmware/hal/descriptor.h"
+#include "models/arith/number.h"
 #include "platform/run/golden/golden_kernels.h"
 
 namespace attnvp::job {
@@ -29,5 +30,29 @@ inline double activation_of(hal::Activation f, double x) {
   }
   return x;
 }
+
+// Conversion of FP16 numbers to a type: greater ones become its greatest.
+class Conversion {
+ public:
+  explicit Conversion(hal::ElementType type) : loss_(arith::rounding_of(type)) {
+    constexpr float kGreat = 1e30F;
+    unsigned char stored[sizeof(float)] = {};
+    float largest = 0;
+    arith::from_floats(type, &kGreat, stored, 1);
+    arith::floats_from(type, stored, &largest, 1);
+    greatest_ = std::min(largest, kGreatestHalf);
+  }
+  double value(double x) const { return std::clamp(x, -greatest_, greatest_); }
+  // `before`: error of the number that is converted to `value`.
+  double error(double value, double before) const {
+    const double added = before + 2 * kOneRounding * std::abs(value);
+    return std::max(loss_.relative * (std::abs(value) + added), loss_.least) + added;
+  }
+
+ private:
+  static constexpr float kGreatestHalf = 65504;
+  arith::Rounding loss_;
+  double greatest_ = 0;
+};
 
 }  // namespace attnvp::job

@@ -192,6 +192,12 @@ std::vector<arith::Half> stored(hal::ElementType type, const std::vector<double>
   return y;
 }
 
+std::vector<arith::Half> converted(hal::ElementType type, float scale, const std::vector<arith::Half>& x) {
+  std::vector<unsigned char> bytes(x.size() * hal::element_bytes(type));
+  arith::convert_row(x.data(), 1 / scale, type, bytes.data(), x.size());
+  return converted_numbers(type, scale, bytes.data(), x.size());
+}
+
 }  // namespace
 
 std::vector<double> exact_result(const workload::Workload& w, const WideOperands& o) {
@@ -223,14 +229,14 @@ std::vector<arith::Half> rounded_result(const workload::Workload& w, const Tenso
       const std::vector<arith::Half> halves = stored(hal::ElementType::kFp16, x);
       return widened(halves.data(), halves.size());
     };
-    return stored(w.out(),
-                  fused_product(*g, widened(t.q.data(), t.q.size()), widened(t.v.data(), t.v.size()), multiply, keep));
+    const std::vector<arith::Half> y =
+        stored(g->product_type(),
+               fused_product(*g, widened(t.q.data(), t.q.size()), widened(t.v.data(), t.v.size()), multiply, keep));
+    return g->fusion.out ? converted(*g->fusion.out, 1, y) : y;
   }
   if (w.rows() != nullptr && w.rows()->opcode == hal::Opcode::kConvert) {
     const float scale = scale_of_result(*w.rows(), t);
-    std::vector<unsigned char> bytes(t.q.size() * hal::element_bytes(w.out()));
-    arith::convert_row(t.q.data(), 1 / scale, w.out(), bytes.data(), t.q.size());
-    return converted_numbers(w.out(), scale, bytes.data(), t.q.size());
+    return converted(w.out(), scale, t.q);
   }
   if (w.rows() != nullptr) {
     const auto wide = [](const std::vector<arith::Half>& x) { return widened(x.data(), x.size()); };

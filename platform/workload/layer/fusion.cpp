@@ -81,22 +81,24 @@ class Fuser {
     const LayerOperation &product = all_[p], &next = all_[q];
     const Gemm& g = *product.workload.gemm();
     const RowOperation* const r = next.workload.rows();
-    if (r == nullptr || next.count != 1 || r->rows != g.rows || g.fusion.has_residual) return std::nullopt;
+    if (r == nullptr || next.count != 1 || r->rows != g.rows || g.fusion.out) return std::nullopt;
     LayerOperation both = product;
     Fusion f = g.fusion;
     std::string residual;
-    if (r->opcode == hal::Opcode::kActivate && !f.activation && f.down == 0 &&
+    if (r->opcode == hal::Opcode::kActivate && !f.activation && f.down == 0 && !f.has_residual &&
         r->columns * (r->is_gated ? 2 : 1) == g.columns) {
       f.activation = r->function;
       f.is_gated = r->is_gated;
-    } else if (r->opcode == hal::Opcode::kAdd && r->columns == g.result_columns()) {
+    } else if (r->opcode == hal::Opcode::kConvert && is_result_type(r->type) && r->columns == g.result_columns()) {
+      f.out = r->type;
+    } else if (r->opcode == hal::Opcode::kAdd && !f.has_residual && r->columns == g.result_columns()) {
       f.has_residual = true;
       residual = next.inputs[next.inputs[0] == product.outputs[0] ? 1 : 0];
     } else {
       return std::nullopt;
     }
     set(both, f);
-    if (f.has_residual) insert(both, FurtherOperand::kResidual, residual);
+    if (!residual.empty()) insert(both, FurtherOperand::kResidual, residual);
     both.name += fmt::format(" + {}", r->opcode == hal::Opcode::kAdd ? "sum" : r->word());
     both.outputs = next.outputs;
     return replace(p, q, std::move(both));
@@ -151,6 +153,7 @@ class Fuser {
   std::optional<std::size_t> with_rotation(std::size_t p) {
     const LayerOperation& product = all_[p];
     const Gemm& g = *product.workload.gemm();
+    if (g.fusion.out) return std::nullopt;
     const std::string tensor = product.outputs.front();
     for (std::size_t q = p + 1; q < all_.size(); ++q) {
       const RowOperation* const r = all_[q].workload.rows();
@@ -245,7 +248,7 @@ class Fuser {
     Fusion own = next->fusion;
     own.has_residual = false;
     const bool is_alike = next->rows == g.rows && next->type == g.type && next->weights.text() == g.weights.text();
-    if (!is_alike || own.any() || g.fusion.down > 0 || g.fusion.has_residual) return false;
+    if (!is_alike || own.any() || g.fusion.down > 0 || g.fusion.has_residual || g.fusion.out) return false;
     LayerOperation both = first;
     Fusion f = g.fusion;
     f.down = next->columns;

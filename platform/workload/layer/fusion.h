@@ -12,10 +12,10 @@ namespace attnvp::workload {
 using FusionChoice = std::function<bool(const std::vector<const LayerOperation*>& apart,
                                         const std::vector<const LayerOperation*>& together)>;
 
-// Operations of a layer, in which products include, as far as `choice` accepts: an activation, a rotary embedding or a
-// sum that alone reads their result, the norm that alone they read, and then a second product that alone reads the
-// result. A fused operation is where its last part was. Then a product whose last columns are all new rows of K and V
-// stores them into the cache, in place of attention.
+// Operations of a layer, in which products include, as far as `choice` accepts: an activation, a rotary embedding, a
+// sum or a conversion to FP8 that alone reads their result, the norm that alone they read, and then a second product
+// that alone reads the result. A fused operation is where its last part was. Then a product whose last columns are all
+// new rows of K and V stores them into the cache, in place of attention.
 std::vector<LayerOperation> fused(std::vector<LayerOperation> operations, const FusionChoice& choice);
 
 }  // namespace attnvp::workload

@@ -27,6 +27,7 @@ workload::Fusion random_fusion(Random& r) {
     f.activation = static_cast<hal::Activation>(r.from(0, 3));
     f.is_gated = r.one_in(2);
   }
+  if (r.one_in(4)) f.out = r.one_in(2) ? hal::ElementType::kFp8E4M3 : hal::ElementType::kFp8E5M2;
   return f;
 }
 
@@ -87,6 +88,41 @@ TEST(FusedProduct, HasTheBitsOfItsOperations) {
   EXPECT_EQ(output(fused, "gemm", t), sum);
 }
 
+// The product with `out` has the bits of the product and a conversion, and writes half of the bytes.
+TEST(FusedProduct, HasTheBitsOfItsConversion) {
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    Random r(7207 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2, 3});
+    machine.cores = r.from(1, 3);
+    workload::Fusion apart = random_fusion(r);
+    apart.out.reset();
+    const bool is_typed = apart.norm == Norm::kNone && r.one_in(2);
+    const hal::ElementType type = is_typed ? hal::ElementType::kFp8E4M3 : hal::ElementType::kFp16;
+    const std::uint32_t grain = apart.is_gated ? 4 : 2 * std::max(apart.head, 1U);
+    const std::uint32_t rows = r.from(1, 100), columns = r.from(1, 5) * grain, depth = r.from(1, 100);
+    if (!is_typed && apart.rotated == 0 && r.one_in(2)) apart.down = 2 * r.from(1, 30);
+    workload::Fusion fused = apart;
+    fused.out = i % 2 == 0 ? hal::ElementType::kFp8E4M3 : hal::ElementType::kFp8E5M2;
+    const workload::Gemm n = workload::gemm(rows, columns, depth, type, fused),
+                         product = workload::gemm(rows, columns, depth, type, apart);
+    SCOPED_TRACE(n.name);
+    const job::Tensors tensors = job::random_tensors(n, 7 + i);
+    const std::string tiles = fmt::format("nq={},nkv={},kd={},kv=2,m0=8,n0=8,k0=8", std::min(rows, r.of({4, 30})),
+                                          std::min(columns, 2 * grain), std::min(depth, r.of({25, 64})));
+    const job::RunResult one = run(machine, n, "gemm", job::parse_tiling(tiles), &tensors),
+                         two = run(machine, product, "gemm", job::parse_tiling(tiles), &tensors);
+    EXPECT_TRUE(one.golden_checked && one.golden.passed) << one.golden.to_string();
+    const job::Tensors given{two.output, {}, {}};
+    const workload::RowOperation conversion = workload::convert_rows(*fused.out, rows, n.result_columns());
+    EXPECT_EQ(one.output, run(machine, conversion, "rows", {}, &given).output);
+    EXPECT_EQ(2 * one.sum("dram", "write_words"), std::uint64_t{rows} * n.result_columns());
+    EXPECT_EQ(one.sum("dram", "write_words") * 2, two.sum("dram", "write_words"));
+    EXPECT_EQ(one.sum("dram", "read_words"), two.sum("dram", "read_words"));
+    if (HasFailure()) return;
+  }
+}
+
 // Golden fails without each of the operations, and with another function.
 TEST(FusedProduct, IsCheckedForEachOperation) {
   const MachineConfig machine = config::load_hardware("edge");
@@ -96,6 +132,7 @@ TEST(FusedProduct, IsCheckedForEachOperation) {
         ",norm=rmsnorm,bias=1,residual=1", ",norm=rmsnorm,bias=1,activation=silu,residual=1"}},
       {",norm=layernorm", {"", ",norm=rmsnorm"}},
       {",bias=1,activation=silu,gated=1,residual=1", {",activation=silu,gated=1,residual=1"}},
+      {",bias=1,out=fp8_e4m3", {",bias=1", ",out=fp8_e4m3", ",bias=1,out=fp8_e5m2"}},
       {",bias=1,rope=8x16", {",bias=1", ",bias=1,rope=8x8", ",bias=1,rope=4x16"}}};
   for (const auto& [settings, others] : cases) {
     const std::string product = "gemm:40x48x64";
@@ -209,15 +246,35 @@ TEST(FusedProduct, TakesTilesOfWholePairsAndHeads) {
 }
 
 TEST(FusedProduct, RefusesWhatItCannotExpress) {
-  for (const char* settings :
-       {"bias=2", "bias", "bias=1,bias=1", "norm=none", "activation=tanh", "gated=1", "activation=silu,gated=yes",
-        "rope=8", "rope=3x6", "rope=8x12", "rope=8x64", "rope=8x8,activation=silu", "scale=2", "type=bf16,bias=1",
-        "type=int8,norm=rmsnorm", "bias=1,", "residual=1;bias=1"}) {
+  for (const char* settings : {"bias=2",
+                               "bias",
+                               "bias=1,bias=1",
+                               "norm=none",
+                               "activation=tanh",
+                               "gated=1",
+                               "activation=silu,gated=yes",
+                               "rope=8",
+                               "rope=3x6",
+                               "rope=8x12",
+                               "rope=8x64",
+                               "rope=8x8,activation=silu",
+                               "scale=2",
+                               "type=bf16,bias=1",
+                               "type=int8,norm=rmsnorm",
+                               "bias=1,",
+                               "residual=1;bias=1",
+                               "out=int8",
+                               "out=fp16",
+                               "out=int4",
+                               "out",
+                               "out=fp8_e4m3,type=bf16",
+                               "out=fp8_e4m3,append=2x1x8x9"}) {
     EXPECT_THROW(workload::load(fmt::format("gemm:8x32x16,{}", settings)), config::ConfigError) << settings;
   }
   EXPECT_THROW(workload::load("gemm:8x31x16,activation=silu,gated=1"), config::ConfigError);
   EXPECT_EQ(workload::load("gemm:8x32x16,residual=1,bias=1,norm=rmsnorm").name(),
             "gemm:8x32x16,norm=rmsnorm,bias=1,residual=1");
+  EXPECT_EQ(workload::load("gemm:8x32x16,out=fp8_e5m2,bias=1").name(), "gemm:8x32x16,bias=1,out=fp8_e5m2");
 }
 
 }  // namespace
