@@ -81,7 +81,7 @@ TEST(Fusion, KeepsParametersAndTensors) {
 
 // A second product takes the place of the operations that it joins, with their tensors.
 TEST(Fusion, JoinsTheProductsOfANetwork) {
-  const auto always = [](const auto& /*apart*/, const workload::LayerOperation& /*fused*/) { return true; };
+  const auto always = [](const auto& /*apart*/, const auto& /*together*/) { return true; };
   const auto joined = [&](const std::string& network) {
     return workload::fused(workload::operations_of(workload::load(network + ",scope=layer,fuse=on")), always);
   };
