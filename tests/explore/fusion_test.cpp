@@ -58,6 +58,12 @@ TEST(Fusion, IncludesWhatIsBesideProducts) {
   EXPECT_NE(names_of(experts).find("expert gather; expert gate, up + swiglu; "), std::string::npos)
       << names_of(experts);
   EXPECT_EQ(names_of(experts).find("expert activation"), std::string::npos);
+  // Conversions to FP8; the scale of INT8 is known only after the product.
+  EXPECT_EQ(names_of("llama3.1-8b,scope=layer,fuse=on,type=fp8_e4m3"),
+            "attention norm; attention norm conversion; qkv + rope; rotary conversion; v heads conversion; attention; "
+            "attention conversion; out + sum; network norm; network norm conversion; gate, up + swiglu + convert; "
+            "down + sum");
+  EXPECT_NE(names_of("llama3.1-8b,scope=layer,fuse=on,type=int8").find("; activation conversion; "), std::string::npos);
   // Results of BF16 are rounded by the arrays.
   EXPECT_EQ(names_of("bert-base,scope=layer,fuse=on,type=bf16"), names_of("bert-base,scope=layer,type=bf16"));
 }
@@ -114,7 +120,7 @@ TEST(Fusion, IsGoldenInALayer) {
   }
   // Operations on each other's results, against the whole layer in double precision.
   for (const char* network :
-       {kLayer, "bert-base,N=32,scope=layer",
+       {kLayer, "bert-base,N=32,scope=layer", "llama3.1-8b,N=32,hidden=256,ffn=512,scope=layer,type=fp8_e4m3",
         "H=4,N=32,E=32,hidden=128,ffn=256,gated=1,experts=8,experts_per_token=3,expert_ffn=64,shared_ffn=64,"
         "scope=layer"}) {
     const LayerRun chained = run("edge", std::string(network) + ",fuse=on", true);
