@@ -69,16 +69,18 @@ class GemmDataflow {
     c_ = {0, 2 * cores_, t.nq, t.nkv, rt.out_bytes()};
     sums_ = {0, cores_, t.nq, t.nkv, kPartialBytes};
     hidden_ = {0, cores_, t.nq, second_.k, rt.out_bytes()};
-    if (has_rows_) {
-      a_rows_.make_rows();
-    } else {
-      a_.make(rt, L1Region::kQ);
-      a_ready_ = rt.events(cores_);
-      a_free_ = rt.events(cores_, t.ring);
-    }
+    // Buffers before events: a layout that does not fit is tried again in another one.
+    has_rows_ ? a_rows_.make_rows() : a_.make(rt, L1Region::kQ);
     b_.make(rt, L1Region::kK);
     c_.make(rt, L1Region::kScores);
     if (first_.slices > 1 || second_.slices > 1) sums_.make(rt, L1Region::kPartials);
+    if (has_second_) hidden_.make(rt, L1Region::kScores);
+    if (has_rows_) {
+      a_rows_.make_events();
+    } else {
+      a_ready_ = rt.events(cores_);
+      a_free_ = rt.events(cores_, t.ring);
+    }
     if (!weights_.any()) {
       b_ready_ = rt.events(cores_);
       b_free_.make(rt, t.ring, first_.parts, least_);
@@ -88,7 +90,6 @@ class GemmDataflow {
     stored_ = rt.events(1);
     if (has_rows_) a_rows_.make_norm();
     if (has_second_) {
-      hidden_.make(rt, L1Region::kScores);
       second_.done = rt.events(cores_);
       hidden_ready_ = rt.events(cores_);
       hidden_free_ = rt.events(cores_, 1);

@@ -11,8 +11,9 @@ WholeRows::WholeRows(Runtime& rt, const hal::FusedProduct& what, const GemmTilin
       k_(rt.layer().emb),
       rows_{0, slots * cores_, tiling.nq, k_, rt.bytes()} {}
 
-void WholeRows::make_rows() {
-  rows_.make(rt_, L1Region::kQ);
+void WholeRows::make_rows() { rows_.make(rt_, L1Region::kQ); }
+
+void WholeRows::make_events() {
   ready_ = rt_.events(cores_);
   free_ = rt_.events(cores_, slots());
 }

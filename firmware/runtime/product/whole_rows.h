@@ -11,8 +11,9 @@ class WholeRows {
   // `slots`: row blocks that L1 holds.
   WholeRows(Runtime& rt, const hal::FusedProduct& what, const GemmTiling& tiling, uint32_t slots);
 
-  // L1 space and events of the rows, and of the norm.
+  // L1 space of the rows; their events; vectors of the norm, and its events.
   void make_rows();
+  void make_events();
   void make_norm();
 
   uint32_t slots() const { return rows_.slots / cores_; }
