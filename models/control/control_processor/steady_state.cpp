@@ -1,0 +1,339 @@
+#include "models/control/control_processor/steady_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "firmware/hal/registers.h"
+
+namespace attnvp {
+
+namespace {
+
+constexpr std::size_t kMostBytes = 8 << 20, kMostRecords = 1 << 18;  // that are kept
+constexpr std::size_t kMostBoundaries = 2048;
+constexpr std::uint64_t kMostSampled = 255;
+
+enum AccessKind : std::uint8_t {
+  kOther,       // ends a period
+  kCommand,     // a write that has its effect here and now
+  kDescriptor,  // a whole descriptor under construction
+  kDoorbell,
+  kAnswer,  // a read whose result follows from the state
+};
+
+struct Place {
+  AccessKind kind = kOther;
+  int rank = 0;             // of a doorbell's queue; the queue with the highest is watched
+  std::uint64_t queue = 0;  // address
+};
+
+enum QueueRank { kDmaRank, kVecRank, kMacRank };
+
+Place in_queue(bool write, std::uint64_t queue, std::uint64_t within, std::size_t bytes, int rank) {
+  if (write && within == hal::kQueueDescriptor && bytes >= hal::kDescriptorBytes) return {kDescriptor, rank, queue};
+  if (write && within == hal::kQueueDoorbell) return {kDoorbell, rank, queue};
+  if (write) return {kCommand, rank, queue};
+  return {within == hal::kQueueLevel || within == hal::kEngineState ? kAnswer : kOther, rank, queue};
+}
+
+Place place_of(const SteadyState::Access& access) {
+  const std::uint64_t control = hal::cluster_base(0), offset = access.address - control;
+  if (offset >= hal::kClusterStride) return {};
+  if (offset < hal::kDmaOffset) {
+    const bool is_count = offset < hal::kEventsSize && offset % hal::kEventStride == hal::kEventCount;
+    return {access.write ? kCommand : is_count ? kAnswer : kOther};
+  }
+  if (offset < hal::kDmaOffset + hal::kDmaSize) {
+    const std::uint64_t within = (offset - hal::kDmaOffset) % hal::kQueueStride;
+    return in_queue(access.write, access.address - within, within, access.bytes, kDmaRank);
+  }
+  if (offset >= hal::kCoreOffset) {
+    const std::uint64_t within = (offset - hal::kCoreOffset) % hal::kEngineSize;
+    const bool is_vec = (offset - hal::kCoreOffset) % hal::kCoreStride >= hal::kVecOffset;
+    return in_queue(access.write, access.address - within, within, access.bytes, is_vec ? kVecRank : kMacRank);
+  }
+  return {access.write ? kCommand : kOther};
+}
+
+// Bytes from the first one of a copy's operand to its last.
+std::uint64_t extent_of(const hal::Descriptor& d, int i) {
+  const std::uint64_t planes = std::max(d.tail.copy.planes, 1U), rows = std::max(d.rows, 1U);
+  return (planes - 1) * d.tail.copy.plane_stride[i] + (rows - 1) * d.operand[i].row_stride + d.row_bytes(i);
+}
+
+}  // namespace
+
+SteadyState::SteadyState(Context& context, const std::vector<Module*>& modules, std::uint64_t dram_bytes)
+    : ctx_(context), modules_(modules), dram_end_(hal::kDramBase + dram_bytes) {}
+
+void SteadyState::begin(std::uint64_t end_fs) {
+  end_fs_ = end_fs;
+  queue_ = 0;
+  rank_ = -1;
+  sampled_ = 0;
+  is_repeating_ = false;
+  forget();
+  is_possible_ = visit();
+}
+
+void SteadyState::forget() {
+  first_ = end_of_records();
+  records_.clear();
+  data_.clear();
+  boundaries_.clear();
+  latest_.clear();
+  sums_.clear();
+  is_cut_ = false;
+}
+
+bool SteadyState::visit() {
+  if (!ctx_.event_queue.visit_state(visitor_)) return false;
+  ctx_.signallers.visit_state(visitor_);
+  return std::all_of(modules_.begin(), modules_.end(),
+                     [this](Module* module) { return module->visit_state(visitor_); });
+}
+
+bool SteadyState::access(const Access& access, Bus& bus) {
+  if (!is_possible_) return bus.perform(access);
+  bool is_ok = true;
+  if (is_repeating_) {
+    if (repeats(access, is_ok)) return is_ok;
+    leave(bus);
+  }
+  if (is_boundary(access) && find_period()) {
+    is_repeating_ = true;
+    if (repeats(access, is_ok)) return is_ok;
+    leave(bus);
+  }
+  is_ok = bus.perform(access);
+  record(access, is_ok);
+  return is_ok;
+}
+
+void SteadyState::end(Bus& bus) {
+  if (is_possible_ && is_repeating_) leave(bus);
+}
+
+// Doorbells of the first queue of the highest rank, unless too many of them were of no use.
+bool SteadyState::is_boundary(const Access& access) {
+  const Place place = place_of(access);
+  if (place.kind != kDoorbell || place.rank < rank_) return false;
+  if (place.rank > rank_) {
+    rank_ = place.rank;
+    queue_ = place.queue;
+    boundaries_.clear();
+    latest_.clear();
+    sums_.clear();
+  }
+  if (place.queue != queue_ || records_.empty()) return false;
+  if (sampled_ == 0) return true;
+  const Record& last = records_.back();
+  if (last.address != place.queue + hal::kQueueDescriptor) return false;
+  hal::Descriptor d{};
+  std::memcpy(&d, &data_[last.data], std::min<std::size_t>(last.bytes, sizeof d));
+  return (ctx_.signallers.shape_of(d) & sampled_) == 0;
+}
+
+// Digests the state. True: it was the same before, at the start of `period_`.
+bool SteadyState::find_period() {
+  if (boundaries_.size() >= kMostBoundaries) {
+    sampled_ = std::min(2 * sampled_ + 1, kMostSampled);
+    forget();
+    return false;
+  }
+  const std::uint64_t now_fs = ctx_.clock.now_fs();
+  visitor_.begin(ctx_.clock.now(), now_fs);
+  visitor_.value(now_fs % ctx_.clock.period_fs());
+  if (!visit()) return false;
+  const std::vector<std::uint64_t>& sums = visitor_.sums();
+  const std::size_t here = boundaries_.size();
+  const auto [latest, is_new] = latest_.try_emplace(visitor_.digest(), here);
+  const std::size_t former = is_new ? kNone : std::exchange(latest->second, here);
+  boundaries_.push_back({end_of_records(), ctx_.cycles(), sums_.size(), sums.size(), former});
+  sums_.insert(sums_.end(), sums.begin(), sums.end());
+  for (std::size_t i = former; i != kNone; i = boundaries_[i].former) {
+    if (begin_period(i)) return true;
+  }
+  return false;
+}
+
+// True: what lies between that boundary and the latest one is a period.
+bool SteadyState::begin_period(std::size_t boundary) {
+  const Boundary &before = boundaries_[boundary], &here = boundaries_.back();
+  if (before.sum_count != here.sum_count || before.position == here.position || before.cycle == here.cycle) {
+    return false;
+  }
+  period_.boundary = boundary;
+  period_.first = before.position;
+  period_.accesses = here.position - before.position;
+  period_.cycles = here.cycle - before.cycle;
+  const auto change = [&](std::size_t i) { return sums_[here.sums + i] - sums_[before.sums + i]; };
+  for (const std::size_t i : visitor_.lasting()) {
+    if (change(i) != 0 && change(i) != period_.cycles) return false;
+  }
+  period_.sums.resize(here.sum_count);
+  for (std::size_t i = 0; i < here.sum_count; ++i) period_.sums[i] = change(i);
+
+  period_.repeated = 0;
+  period_.ranges = {};
+  period_.last.resize(period_.accesses);
+  for (std::uint64_t i = 0; i < period_.accesses; ++i) {
+    const Record& r = at(period_.first + i);
+    if (!r.moves) continue;
+    period_.last[i] = address_of(r);
+    (r.operand == 0 ? period_.ranges[r.tag].is_read : period_.ranges[r.tag].is_written) = true;
+  }
+  return true;
+}
+
+std::uint64_t SteadyState::address_of(const Record& r) const {
+  hal::Operand operand{};
+  std::memcpy(&operand, &data_[r.data + offsetof(hal::Descriptor, operand) + r.operand * sizeof operand],
+              sizeof operand);
+  return operand.address;
+}
+
+// True if the access equals the one that follows in the period. A read is then answered.
+bool SteadyState::repeats(const Access& access, bool& is_ok) {
+  const std::uint64_t index = period_.repeated % period_.accesses;
+  if (index == 0 && !is_in_time()) return false;
+  if (!equals(access, at(period_.first + index))) return follow_former(access) && repeats(access, is_ok);
+  const Record r = at(period_.first + index);
+  if (!access.write) std::memcpy(access.data, &data_[r.data], r.bytes);
+  if (index == 0 && period_.repeated > 0 && (is_cut_ || data_.size() > kMostBytes || records_.size() > kMostRecords)) {
+    is_cut_ = true;
+    const std::uint64_t kept = period_.first + period_.accesses;
+    if (kept < end_of_records()) {
+      data_.resize(at(kept).data);
+      records_.resize(kept - first_);
+    }
+  }
+  record(access, r.is_ok);
+  if (r.moves && !moves_along(index, address_of(records_.back()))) {
+    data_.resize(records_.back().data);
+    records_.pop_back();
+    return false;
+  }
+  ++period_.repeated;
+  is_ok = r.is_ok;
+  return true;
+}
+
+// One more period, with one in reserve, must end in time.
+bool SteadyState::is_in_time() {
+  const __uint128_t periods = period_.repeated / period_.accesses + 2, step = ctx_.clock.period_fs();
+  const __uint128_t end = ctx_.clock.now_fs() + (ctx_.skipped_cycles + periods * period_.cycles) * step;
+  if (end >= UINT64_MAX) ctx_.event_queue.time_has_run_out = true;
+  return end < end_fs_;
+}
+
+// The same effect on time: trace labels may differ, and the address in DRAM.
+bool SteadyState::equals(const Access& access, const Record& r) const {
+  if (access.write != r.write || access.address != r.address || access.bytes != r.bytes) return false;
+  if (!access.write) return true;
+  if (!r.is_descriptor) return std::memcmp(access.data, &data_[r.data], r.bytes) == 0;
+  hal::Descriptor d{}, before{};
+  std::memcpy(&d, access.data, std::min(access.bytes, sizeof d));
+  std::memcpy(&before, &data_[r.data], std::min<std::size_t>(r.bytes, sizeof before));
+  d.head = before.head;
+  d.row_block = before.row_block;
+  if (r.moves) {
+    const std::uint64_t address = d.operand[r.operand].address;
+    if (dram_operand(d) != r.operand || ctx_.signallers.tag(address) != r.tag || address + r.extent > dram_end_) {
+      return false;
+    }
+    d.operand[r.operand].address = before.operand[r.operand].address;
+  }
+  return std::memcmp(&d, &before, r.bytes) == 0;
+}
+
+// Ranges that are both read and written move as a whole, so that the same commands touch the same bytes.
+bool SteadyState::moves_along(std::uint64_t index, std::uint64_t address) {
+  Period::Range& range = period_.ranges[at(period_.first + index).tag];
+  const std::uint64_t distance = address - std::exchange(period_.last[index], address);
+  if (!range.is_read || !range.is_written) return true;
+  if (!range.has_moved) range.distance = distance;
+  range.has_moved = true;
+  return distance == range.distance;
+}
+
+// Changes to an earlier boundary with the same state if the commands so far, and `access`, followed there.
+bool SteadyState::follow_former(const Access& access) {
+  const std::uint64_t repeated = period_.repeated, here = boundaries_.back().position;
+  if (repeated >= period_.accesses) return false;  // a whole period was the same
+  for (std::size_t i = boundaries_[period_.boundary].former; i != kNone; i = boundaries_[i].former) {
+    const std::uint64_t first = boundaries_[i].position;
+    if (!equals(access, at(first + repeated))) continue;
+    std::uint64_t same = 0;
+    while (same < repeated && equals(access_of(at(here + same)), at(first + same))) ++same;
+    if (same < repeated || !begin_period(i)) continue;
+    bool moves = true;
+    for (std::uint64_t k = 0; k < repeated; ++k) {
+      if (at(first + k).moves) moves = moves && moves_along(k, address_of(at(here + k)));
+    }
+    if (!moves) continue;
+    period_.repeated = repeated;
+    return true;
+  }
+  return false;
+}
+
+void SteadyState::record(const Access& access, bool is_ok) {
+  const Place place = place_of(access);
+  if (place.kind == kOther) return forget();
+  if (!is_repeating_ && (data_.size() > kMostBytes || records_.size() > kMostRecords)) forget();
+  Record r;
+  r.address = access.address;
+  r.bytes = static_cast<std::uint32_t>(access.bytes);
+  r.write = access.write;
+  r.is_ok = is_ok;
+  r.data = data_.size();
+  const auto* const bytes = static_cast<const unsigned char*>(access.data);
+  data_.insert(data_.end(), bytes, bytes + access.bytes);
+  r.is_descriptor = place.kind == kDescriptor;
+  if (r.is_descriptor) {
+    hal::Descriptor d{};
+    std::memcpy(&d, bytes, std::min(access.bytes, sizeof d));
+    const int operand = dram_operand(d);
+    if (operand >= 0 && operand < 2 && d.opcode == hal::Opcode::kCopy) {
+      r.moves = true;
+      r.operand = static_cast<std::uint8_t>(operand);
+      r.tag = ctx_.signallers.tag(d.operand[operand].address);
+      r.extent = extent_of(d, operand);
+    }
+  }
+  records_.push_back(r);
+}
+
+// Ends the repetition: advances by its whole periods and makes the accesses of the rest.
+void SteadyState::leave(Bus& bus) {
+  is_repeating_ = false;
+  const std::uint64_t periods = period_.repeated / period_.accesses, rest = period_.repeated % period_.accesses;
+  if (periods > 0) {
+    advance(periods);
+    sampled_ = 0;
+  }
+  std::vector<unsigned char> data;
+  for (std::uint64_t i = end_of_records() - rest; i < end_of_records(); ++i) {
+    const Record& r = at(i);
+    data.assign(data_.begin() + static_cast<std::ptrdiff_t>(r.data),
+                data_.begin() + static_cast<std::ptrdiff_t>(r.data + r.bytes));
+    const bool is_ok = bus.perform({r.write, r.address, data.data(), r.bytes});
+    if (is_ok != r.is_ok || std::memcmp(data.data(), &data_[r.data], r.bytes) != 0) {
+      throw std::logic_error("a period of commands was answered differently than the one before");
+    }
+  }
+  if (is_cut_) forget();
+}
+
+void SteadyState::advance(std::uint64_t periods) {
+  visitor_.begin(ctx_.clock.now(), ctx_.clock.now_fs());
+  visitor_.advance_sums(period_.sums.data(), periods);
+  visit();
+  for (Module* const module : modules_) module->recount();
+  ctx_.skipped_cycles += periods * period_.cycles;
+}
+
+}  // namespace attnvp
