@@ -39,6 +39,7 @@ Place in_queue(bool write, std::uint64_t queue, std::uint64_t within, std::size_
 }
 
 Place place_of(const SteadyState::Access& access) {
+  if (access.write && access.address - hal::kMailboxBase < hal::kMailboxSize) return {kCommand};
   const std::uint64_t control = hal::cluster_base(0), offset = access.address - control;
   if (offset >= hal::kClusterStride) return {};
   if (offset < hal::kDmaOffset) {
