@@ -78,9 +78,10 @@ struct SimulationConfig {
                "a checker of the TLM-2.0 base protocol before every target: a breach ends the run with a sentence; no "
                "result changes"),
         &SimulationConfig::protocol_check);
-    key(choice("steady_state", {"on", "off"},
-               "timing runs on one cluster advance by whole periods where commands and the state of all modules repeat; "
-               "off: every command is simulated. Results are equal"),
+    key(choice(
+            "steady_state", {"on", "off"},
+            "timing runs on one cluster advance by whole periods where commands and the state of all modules repeat; "
+            "off: every command is simulated. Results are equal"),
         &SimulationConfig::steady_state);
   }
 };

@@ -56,7 +56,7 @@ class Event {
   void cancel();
   bool is_pending() const { return place_ != kNowhere; }
   bool has_waiter() const { return waiter_ != nullptr; }
-  // What the event belongs to in the digest of a state. Objects of a pool set it, since any of them may do the work.
+  // Identity of the event in the digest of a state. Objects of a pool set it, since any of them may do the work.
   void belongs_to(const void* owner) { owner_ = owner; }
 
   struct Awaiter {

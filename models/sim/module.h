@@ -194,11 +194,11 @@ struct Context {
   // Conditions that a fault notifies. After a fault every blocking register access ends with an error. Modules register
   // the conditions of their processes at construction.
   std::vector<sim::Condition*> fault_line;
-  SignallingDescriptors signallers;           // descriptors that signalled each event, for stall attribution
-  std::unique_ptr<Jitter> jitter;             // random delays; nullptr: none
-  CommandTrace* command_trace = nullptr;      // trace of all descriptors; nullptr: none
-  SteadyState* steady_state = nullptr;        // detection of periods; nullptr: none
-  std::uint64_t skipped_cycles = 0;           // of periods that were not simulated, in this run
+  SignallingDescriptors signallers;       // descriptors that signalled each event, for stall attribution
+  std::unique_ptr<Jitter> jitter;         // random delays; nullptr: none
+  CommandTrace* command_trace = nullptr;  // trace of all descriptors; nullptr: none
+  SteadyState* steady_state = nullptr;    // detection of periods; nullptr: none
+  std::uint64_t skipped_cycles = 0;       // of periods that were not simulated, in this run
   std::uint64_t cycles() const { return clock.now() + skipped_cycles; }  // since time 0
   std::vector<std::string> l1_tags{"other"};  // names of firmware's tags of L1 space, for reports
   std::vector<Partition> partitions;          // partition of each cluster; empty: one machine

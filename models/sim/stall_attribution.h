@@ -54,8 +54,8 @@ class SignallingDescriptors {
     if (number >= last_[cluster].size()) last_[cluster].resize(number + 1);
     last_[cluster][number] = {true, giver, keeps_shapes ? shape_of(giver) : 0};
   }
-  // Digest of everything that the time and the stall reasons of a descriptor depend on. Of an address in DRAM this is
-  // the tag alone, if the descriptor has one such operand.
+  // Digest of everything that the time and the stall reasons of a descriptor depend on. An address in DRAM
+  // counts by its tag alone, if the descriptor has one such operand.
   std::uint64_t shape_of(const hal::Descriptor& descriptor) const;
   std::uint8_t tag(std::uint64_t address) const;
   void visit_state(sim::StateVisitor& visitor) const;

@@ -35,13 +35,11 @@ class StateVisitor {
   void value(bool v) { value(std::uint64_t{v}); }
   void value(const void* v) { value(reinterpret_cast<std::uint64_t>(v)); }
   template <class T>
-    requires std::is_integral_v<T> || std::is_enum_v<T>
-  void value(T v) {
-    value(static_cast<std::uint64_t>(v));
-  }
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+  void value(T v) { value(static_cast<std::uint64_t>(v)); }
   void at(std::uint64_t cycle) { value(cycle - now_cycle_); }
   void at_fs(std::uint64_t time_fs) { value(time_fs - now_fs_); }
-  // What waits for it; the processes of a module wait at no other places.
+  // Whether a process waits for it. The processes of a module wait at no other places.
   void waits(const Event& event) { value(event.has_waiter()); }
   void waits(const Completion& completion) {
     value(completion.is_done());

@@ -98,7 +98,7 @@ bool ControlProcessor::visit_state(sim::StateVisitor& visitor) {
   return true;
 }
 
-bool ControlProcessor::perform(const SteadyState::Access& access) {
+bool ControlProcessor::perform(const SteadyState::FirmwareAccess& access) {
   auto [write, address, data, bytes] = access;
   if (ctx_.clock.now_fs() + ctx_.skipped_cycles * ctx_.clock.period_fs() + local_.value() >= end_fs_) {
     if (!ctx_.faults.any()) fault(FaultCode::kNone, address, ctx_.cycle_limit.sentence());

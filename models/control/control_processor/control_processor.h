@@ -23,7 +23,7 @@ struct LaunchConfig {
   }
 };
 
-class ControlProcessor : public Processor, private hal::Cpu, private SteadyState::Bus {
+class ControlProcessor : public Processor, private hal::Cpu, private SteadyState::ProcessorBus {
  public:
   ControlProcessor(sc_core::sc_module_name name, const ModuleContext& module_context);
 
@@ -47,10 +47,10 @@ class ControlProcessor : public Processor, private hal::Cpu, private SteadyState
   bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
     return access({true, address, const_cast<void*>(data), bytes});
   }
-  bool access(const SteadyState::Access& access) {
+  bool access(const SteadyState::FirmwareAccess& access) {
     return ctx_.steady_state != nullptr ? ctx_.steady_state->access(access, *this) : perform(access);
   }
-  bool perform(const SteadyState::Access& access) override;
+  bool perform(const SteadyState::FirmwareAccess& access) override;
   std::uint64_t dispatch_cycles(const void* data, std::size_t bytes) const;
 
   ControlConfig config_;

@@ -23,7 +23,7 @@ enum AccessKind : std::uint8_t {
   kAnswer,  // a read whose result follows from the state
 };
 
-struct Place {
+struct AccessPlace {
   AccessKind kind = kOther;
   int rank = 0;             // of a doorbell's queue; the queue with the highest is watched
   std::uint64_t queue = 0;  // address
@@ -31,14 +31,14 @@ struct Place {
 
 enum QueueRank { kDmaRank, kVecRank, kMacRank };
 
-Place in_queue(bool write, std::uint64_t queue, std::uint64_t within, std::size_t bytes, int rank) {
+AccessPlace in_queue(bool write, std::uint64_t queue, std::uint64_t within, std::size_t bytes, int rank) {
   if (write && within == hal::kQueueDescriptor && bytes >= hal::kDescriptorBytes) return {kDescriptor, rank, queue};
   if (write && within == hal::kQueueDoorbell) return {kDoorbell, rank, queue};
   if (write) return {kCommand, rank, queue};
   return {within == hal::kQueueLevel || within == hal::kEngineState ? kAnswer : kOther, rank, queue};
 }
 
-Place place_of(const SteadyState::Access& access) {
+AccessPlace place_of(const SteadyState::FirmwareAccess& access) {
   if (access.write && access.address - hal::kMailboxBase < hal::kMailboxSize) return {kCommand};
   const std::uint64_t control = hal::cluster_base(0), offset = access.address - control;
   if (offset >= hal::kClusterStride) return {};
@@ -76,6 +76,7 @@ void SteadyState::begin(std::uint64_t end_fs) {
   sampled_ = 0;
   is_repeating_ = false;
   forget();
+  visitor_.begin(ctx_.clock.now(), ctx_.clock.now_fs());
   is_possible_ = visit();
 }
 
@@ -96,7 +97,7 @@ bool SteadyState::visit() {
                      [this](Module* module) { return module->visit_state(visitor_); });
 }
 
-bool SteadyState::access(const Access& access, Bus& bus) {
+bool SteadyState::access(const FirmwareAccess& access, ProcessorBus& bus) {
   if (!is_possible_) return bus.perform(access);
   bool is_ok = true;
   if (is_repeating_) {
@@ -113,13 +114,13 @@ bool SteadyState::access(const Access& access, Bus& bus) {
   return is_ok;
 }
 
-void SteadyState::end(Bus& bus) {
+void SteadyState::end(ProcessorBus& bus) {
   if (is_possible_ && is_repeating_) leave(bus);
 }
 
 // Doorbells of the first queue of the highest rank, unless too many of them were of no use.
-bool SteadyState::is_boundary(const Access& access) {
-  const Place place = place_of(access);
+bool SteadyState::is_boundary(const FirmwareAccess& access) {
+  const AccessPlace place = place_of(access);
   if (place.kind != kDoorbell || place.rank < rank_) return false;
   if (place.rank > rank_) {
     rank_ = place.rank;
@@ -130,7 +131,7 @@ bool SteadyState::is_boundary(const Access& access) {
   }
   if (place.queue != queue_ || records_.empty()) return false;
   if (sampled_ == 0) return true;
-  const Record& last = records_.back();
+  const AccessRecord& last = records_.back();
   if (last.address != place.queue + hal::kQueueDescriptor) return false;
   hal::Descriptor d{};
   std::memcpy(&d, &data_[last.data], std::min<std::size_t>(last.bytes, sizeof d));
@@ -162,7 +163,7 @@ bool SteadyState::find_period() {
 
 // True: what lies between that boundary and the latest one is a period.
 bool SteadyState::begin_period(std::size_t boundary) {
-  const Boundary &before = boundaries_[boundary], &here = boundaries_.back();
+  const StateBoundary &before = boundaries_[boundary], &here = boundaries_.back();
   if (before.sum_count != here.sum_count || before.position == here.position || before.cycle == here.cycle) {
     return false;
   }
@@ -181,7 +182,7 @@ bool SteadyState::begin_period(std::size_t boundary) {
   period_.ranges = {};
   period_.last.resize(period_.accesses);
   for (std::uint64_t i = 0; i < period_.accesses; ++i) {
-    const Record& r = at(period_.first + i);
+    const AccessRecord& r = at(period_.first + i);
     if (!r.moves) continue;
     period_.last[i] = address_of(r);
     (r.operand == 0 ? period_.ranges[r.tag].is_read : period_.ranges[r.tag].is_written) = true;
@@ -189,7 +190,7 @@ bool SteadyState::begin_period(std::size_t boundary) {
   return true;
 }
 
-std::uint64_t SteadyState::address_of(const Record& r) const {
+std::uint64_t SteadyState::address_of(const AccessRecord& r) const {
   hal::Operand operand{};
   std::memcpy(&operand, &data_[r.data + offsetof(hal::Descriptor, operand) + r.operand * sizeof operand],
               sizeof operand);
@@ -197,11 +198,11 @@ std::uint64_t SteadyState::address_of(const Record& r) const {
 }
 
 // True if the access equals the one that follows in the period. A read is then answered.
-bool SteadyState::repeats(const Access& access, bool& is_ok) {
+bool SteadyState::repeats(const FirmwareAccess& access, bool& is_ok) {
   const std::uint64_t index = period_.repeated % period_.accesses;
   if (index == 0 && !is_in_time()) return false;
   if (!equals(access, at(period_.first + index))) return follow_former(access) && repeats(access, is_ok);
-  const Record r = at(period_.first + index);
+  const AccessRecord r = at(period_.first + index);
   if (!access.write) std::memcpy(access.data, &data_[r.data], r.bytes);
   if (index == 0 && period_.repeated > 0 && (is_cut_ || data_.size() > kMostBytes || records_.size() > kMostRecords)) {
     is_cut_ = true;
@@ -231,7 +232,7 @@ bool SteadyState::is_in_time() {
 }
 
 // The same effect on time: trace labels may differ, and the address in DRAM.
-bool SteadyState::equals(const Access& access, const Record& r) const {
+bool SteadyState::equals(const FirmwareAccess& access, const AccessRecord& r) const {
   if (access.write != r.write || access.address != r.address || access.bytes != r.bytes) return false;
   if (!access.write) return true;
   if (!r.is_descriptor) return std::memcmp(access.data, &data_[r.data], r.bytes) == 0;
@@ -252,7 +253,7 @@ bool SteadyState::equals(const Access& access, const Record& r) const {
 
 // Ranges that are both read and written move as a whole, so that the same commands touch the same bytes.
 bool SteadyState::moves_along(std::uint64_t index, std::uint64_t address) {
-  Period::Range& range = period_.ranges[at(period_.first + index).tag];
+  AccessPeriod::MovedRange& range = period_.ranges[at(period_.first + index).tag];
   const std::uint64_t distance = address - std::exchange(period_.last[index], address);
   if (!range.is_read || !range.is_written) return true;
   if (!range.has_moved) range.distance = distance;
@@ -261,9 +262,10 @@ bool SteadyState::moves_along(std::uint64_t index, std::uint64_t address) {
 }
 
 // Changes to an earlier boundary with the same state if the commands so far, and `access`, followed there.
-bool SteadyState::follow_former(const Access& access) {
+bool SteadyState::follow_former(const FirmwareAccess& access) {
   const std::uint64_t repeated = period_.repeated, here = boundaries_.back().position;
-  if (repeated >= period_.accesses) return false;  // a whole period was the same
+  if (repeated >= period_.accesses || boundaries_[period_.boundary].former == kNone) return false;
+  AccessPeriod before = period_;
   for (std::size_t i = boundaries_[period_.boundary].former; i != kNone; i = boundaries_[i].former) {
     const std::uint64_t first = boundaries_[i].position;
     if (!equals(access, at(first + repeated))) continue;
@@ -278,14 +280,15 @@ bool SteadyState::follow_former(const Access& access) {
     period_.repeated = repeated;
     return true;
   }
+  period_ = std::move(before);
   return false;
 }
 
-void SteadyState::record(const Access& access, bool is_ok) {
-  const Place place = place_of(access);
+void SteadyState::record(const FirmwareAccess& access, bool is_ok) {
+  const AccessPlace place = place_of(access);
   if (place.kind == kOther) return forget();
   if (!is_repeating_ && (data_.size() > kMostBytes || records_.size() > kMostRecords)) forget();
-  Record r;
+  AccessRecord r;
   r.address = access.address;
   r.bytes = static_cast<std::uint32_t>(access.bytes);
   r.write = access.write;
@@ -309,7 +312,7 @@ void SteadyState::record(const Access& access, bool is_ok) {
 }
 
 // Ends the repetition: advances by its whole periods and makes the accesses of the rest.
-void SteadyState::leave(Bus& bus) {
+void SteadyState::leave(ProcessorBus& bus) {
   is_repeating_ = false;
   const std::uint64_t periods = period_.repeated / period_.accesses, rest = period_.repeated % period_.accesses;
   if (periods > 0) {
@@ -318,7 +321,7 @@ void SteadyState::leave(Bus& bus) {
   }
   std::vector<unsigned char> data;
   for (std::uint64_t i = end_of_records() - rest; i < end_of_records(); ++i) {
-    const Record& r = at(i);
+    const AccessRecord& r = at(i);
     data.assign(data_.begin() + static_cast<std::ptrdiff_t>(r.data),
                 data_.begin() + static_cast<std::ptrdiff_t>(r.data + r.bytes));
     const bool is_ok = bus.perform({r.write, r.address, data.data(), r.bytes});

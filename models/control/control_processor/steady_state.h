@@ -24,48 +24,48 @@ namespace attnvp {
 
 class SteadyState {
  public:
-  struct Access {
+  struct FirmwareAccess {
     bool write;
     std::uint64_t address;
     void* data;
     std::size_t bytes;
   };
   // The processor's bus. Returns whether the access was accepted.
-  class Bus {
+  class ProcessorBus {
    public:
-    virtual bool perform(const Access& access) = 0;
+    virtual bool perform(const FirmwareAccess& access) = 0;
 
    protected:
-    ~Bus() = default;
+    ~ProcessorBus() = default;
   };
 
   SteadyState(Context& context, const std::vector<Module*>& modules, std::uint64_t dram_bytes);
 
   void begin(std::uint64_t end_fs);  // firmware begins; it is refused accesses from that time on
-  bool access(const Access& access, Bus& bus);
-  void end(Bus& bus);  // firmware has ended
+  bool access(const FirmwareAccess& access, ProcessorBus& bus);
+  void end(ProcessorBus& bus);  // firmware has ended
 
  private:
-  struct Record {
+  struct AccessRecord {
     std::uint64_t address = 0;
     std::uint32_t bytes = 0;
     bool write = false, is_ok = true;
     bool is_descriptor = false;
-    bool moves = false;         // a descriptor whose address in DRAM may differ:
-    std::uint8_t operand = 0;   // of this operand,
-    std::uint8_t tag = 0;       // in the range of this tag
-    std::uint64_t extent = 0;   // from the first byte of that operand to its last
-    std::size_t data = 0;       // position in data_: what was written or read
+    bool moves = false;        // a descriptor whose address in DRAM may differ:
+    std::uint8_t operand = 0;  // of this operand,
+    std::uint8_t tag = 0;      // in the range of this tag
+    std::uint64_t extent = 0;  // from the first byte of that operand to its last
+    std::size_t data = 0;      // position in data_: what was written or read
   };
   static constexpr std::size_t kNone = SIZE_MAX;
-  struct Boundary {
-    std::uint64_t position = 0;  // in the order of accesses
-    std::uint64_t cycle = 0;     // with the skipped ones
+  struct StateBoundary {
+    std::uint64_t position = 0;           // in the order of accesses
+    std::uint64_t cycle = 0;              // with the skipped ones
     std::size_t sums = 0, sum_count = 0;  // in sums_
     std::size_t former = kNone;           // boundary with the same digest
   };
   // Accesses from `first` on, before the current one.
-  struct Period {
+  struct AccessPeriod {
     std::size_t boundary = kNone;  // at which it begins
     std::uint64_t first = 0, accesses = 0;
     std::uint64_t cycles = 0;
@@ -73,30 +73,32 @@ class SteadyState {
     std::uint64_t repeated = 0;       // accesses that were answered as in the period
     std::vector<std::uint64_t> last;  // addresses in DRAM, of the latest repetition
     // Ranges that are read and written: their addresses move together, by the same distance from period to period.
-    struct Range {
+    struct MovedRange {
       bool is_read = false, is_written = false, has_moved = false;
       std::uint64_t distance = 0;
     };
-    std::array<Range, 256> ranges{};
+    std::array<MovedRange, 256> ranges{};
   };
 
   void forget();
-  bool is_boundary(const Access& access);
+  bool is_boundary(const FirmwareAccess& access);
   bool find_period();
   bool visit();
   bool begin_period(std::size_t boundary);
-  bool repeats(const Access& access, bool& is_ok);
+  bool repeats(const FirmwareAccess& access, bool& is_ok);
   bool is_in_time();
-  bool equals(const Access& access, const Record& record) const;
+  bool equals(const FirmwareAccess& access, const AccessRecord& record) const;
   bool moves_along(std::uint64_t index, std::uint64_t address);
-  bool follow_former(const Access& access);
-  std::uint64_t address_of(const Record& record) const;
-  Access access_of(const Record& record) { return {record.write, record.address, &data_[record.data], record.bytes}; }
-  void record(const Access& access, bool is_ok);
-  void leave(Bus& bus);
+  bool follow_former(const FirmwareAccess& access);
+  std::uint64_t address_of(const AccessRecord& record) const;
+  FirmwareAccess access_of(const AccessRecord& record) {
+    return {record.write, record.address, &data_[record.data], record.bytes};
+  }
+  void record(const FirmwareAccess& access, bool is_ok);
+  void leave(ProcessorBus& bus);
   void advance(std::uint64_t periods);
   std::uint64_t end_of_records() const { return first_ + records_.size(); }
-  const Record& at(std::uint64_t position) const { return records_[position - first_]; }
+  const AccessRecord& at(std::uint64_t position) const { return records_[position - first_]; }
 
   Context& ctx_;
   const std::vector<Module*>& modules_;
@@ -104,19 +106,19 @@ class SteadyState {
   bool is_possible_ = true;  // every module shows its state
   std::uint64_t end_fs_ = UINT64_MAX;
 
-  std::vector<Record> records_;  // from position first_ on
+  std::vector<AccessRecord> records_;  // from position first_ on
   std::uint64_t first_ = 0;
   std::vector<unsigned char> data_;
-  std::vector<Boundary> boundaries_;
+  std::vector<StateBoundary> boundaries_;
   std::unordered_map<std::uint64_t, std::size_t> latest_;  // boundary of a digest
   std::vector<std::uint64_t> sums_;
   sim::StateVisitor visitor_;
-  std::uint64_t queue_ = 0;  // whose doorbells are boundaries
-  int rank_ = 0;             // of that queue
+  std::uint64_t queue_ = 0;    // whose doorbells are boundaries
+  int rank_ = 0;               // of that queue
   std::uint64_t sampled_ = 0;  // mask: a boundary is used if these bits of its descriptor's digest are 0
   bool is_repeating_ = false;
   bool is_cut_ = false;  // some repetitions are not in records_
-  Period period_;
+  AccessPeriod period_;
 };
 
 }  // namespace attnvp

@@ -52,8 +52,8 @@ class SemaphoreUnit : public EventUnit {
     std::uint32_t count() const { return static_cast<std::uint32_t>(tokens); }
     SemaphoreUnit& owner;
     std::uint64_t address;
-    std::uint64_t tokens = 0;  // 32 bits of a register; a sum for visit_state()
-    bool was_taken = false;    // in this run
+    std::uint64_t tokens = 0;   // 32 bits of a register; a sum for visit_state()
+    bool was_taken = false;     // in this run
     sim::Condition changed;     // for threads
     std::vector<Taker> takers;  // first come, first served, among those with enough tokens
     sim::Event serve;

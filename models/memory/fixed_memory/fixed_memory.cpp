@@ -44,8 +44,8 @@ bool FixedMemory::visit_state(sim::StateVisitor& visitor) {
   for (BusUse& lane : lane_) {
     visitor.sum(lane.all_bytes);
     const std::uint64_t elapsed = ctx_.clock.now() - lane.busy_from;
-    const auto left = static_cast<__int128_t>(lane.busy_bytes) * hertz_ -
-                      static_cast<__int128_t>(elapsed) * bytes_per_second_;
+    const auto left =
+        static_cast<__int128_t>(lane.busy_bytes) * hertz_ - static_cast<__int128_t>(elapsed) * bytes_per_second_;
     const bool is_past = lane.busy_from <= ctx_.clock.now();
     visitor.value(is_past);
     if (is_past && hertz_ != 0) {
