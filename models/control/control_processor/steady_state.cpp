@@ -11,9 +11,9 @@ namespace attnvp {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 8 << 20, kMostRecords = 1 << 18;  // that are kept
+constexpr std::size_t kMostBytes = 8 << 20, kMostRecords = 1 << 17;  // that are kept
 constexpr std::size_t kMostBoundaries = 2048;
-constexpr std::uint64_t kMostSampled = 255;
+constexpr std::uint64_t kMostSampled = 255, kUseless = 64;  // boundaries without success, before fewer are taken
 
 enum AccessKind : std::uint8_t {
   kOther,       // ends a period
@@ -64,6 +64,10 @@ std::uint64_t extent_of(const hal::Descriptor& d, int i) {
   return (planes - 1) * d.tail.copy.plane_stride[i] + (rows - 1) * d.operand[i].row_stride + d.row_bytes(i);
 }
 
+constexpr std::size_t address_offset(std::size_t operand) {
+  return offsetof(hal::Descriptor, operand) + operand * sizeof(hal::Operand) + offsetof(hal::Operand, address);
+}
+
 }  // namespace
 
 SteadyState::SteadyState(Context& context, const std::vector<Module*>& modules, std::uint64_t dram_bytes)
@@ -73,7 +77,7 @@ void SteadyState::begin(std::uint64_t end_fs) {
   end_fs_ = end_fs;
   queue_ = 0;
   rank_ = -1;
-  sampled_ = 0;
+  sampled_ = useless_ = 0;
   is_repeating_ = false;
   forget();
   visitor_.begin(ctx_.clock.now(), ctx_.clock.now_fs());
@@ -118,7 +122,7 @@ void SteadyState::end(ProcessorBus& bus) {
   if (is_possible_ && is_repeating_) leave(bus);
 }
 
-// Doorbells of the first queue of the highest rank, unless too many of them were of no use.
+// Doorbells of the first queue of the highest rank. The more of them were of no use, the fewer are taken.
 bool SteadyState::is_boundary(const FirmwareAccess& access) {
   const AccessPlace place = place_of(access);
   if (place.kind != kDoorbell || place.rank < rank_) return false;
@@ -129,25 +133,29 @@ bool SteadyState::is_boundary(const FirmwareAccess& access) {
     latest_.clear();
     sums_.clear();
   }
-  if (place.queue != queue_ || records_.empty()) return false;
-  if (sampled_ == 0) return true;
+  return place.queue == queue_ && (shape_under_construction() & sampled_) == 0;
+}
+
+// Shape of the descriptor that was written last; 0: the last access was another one.
+std::uint64_t SteadyState::shape_under_construction() const {
+  if (records_.empty() || !records_.back().is_descriptor) return 0;
   const AccessRecord& last = records_.back();
-  if (last.address != place.queue + hal::kQueueDescriptor) return false;
   hal::Descriptor d{};
   std::memcpy(&d, &data_[last.data], std::min<std::size_t>(last.bytes, sizeof d));
-  return (ctx_.signallers.shape_of(d) & sampled_) == 0;
+  return ctx_.signallers.shape_of(d);
 }
 
 // Digests the state. True: it was the same before, at the start of `period_`.
 bool SteadyState::find_period() {
   if (boundaries_.size() >= kMostBoundaries) {
-    sampled_ = std::min(2 * sampled_ + 1, kMostSampled);
     forget();
     return false;
   }
+  if (++useless_ % kUseless == 0) sampled_ = std::min(2 * sampled_ + 1, kMostSampled);
   const std::uint64_t now_fs = ctx_.clock.now_fs();
   visitor_.begin(ctx_.clock.now(), now_fs);
   visitor_.value(now_fs % ctx_.clock.period_fs());
+  visitor_.value(shape_under_construction());
   if (!visit()) return false;
   const std::vector<std::uint64_t>& sums = visitor_.sums();
   const std::size_t here = boundaries_.size();
@@ -184,40 +192,30 @@ bool SteadyState::begin_period(std::size_t boundary) {
   for (std::uint64_t i = 0; i < period_.accesses; ++i) {
     const AccessRecord& r = at(period_.first + i);
     if (!r.moves) continue;
-    period_.last[i] = address_of(r);
+    period_.last[i] = r.moved;
     (r.operand == 0 ? period_.ranges[r.tag].is_read : period_.ranges[r.tag].is_written) = true;
   }
   return true;
 }
 
-std::uint64_t SteadyState::address_of(const AccessRecord& r) const {
-  hal::Operand operand{};
-  std::memcpy(&operand, &data_[r.data + offsetof(hal::Descriptor, operand) + r.operand * sizeof operand],
-              sizeof operand);
-  return operand.address;
-}
-
 // True if the access equals the one that follows in the period. A read is then answered.
 bool SteadyState::repeats(const FirmwareAccess& access, bool& is_ok) {
-  const std::uint64_t index = period_.repeated % period_.accesses;
+  const AccessRecord made = record_of(access, place_of(access).kind == kDescriptor);
+  std::uint64_t index = period_.repeated % period_.accesses;
   if (index == 0 && !is_in_time()) return false;
-  if (!equals(access, at(period_.first + index))) return follow_former(access) && repeats(access, is_ok);
-  const AccessRecord r = at(period_.first + index);
+  if (!equals(made, access.data, at(period_.first + index))) {
+    if (!follow_former(made, access.data)) return false;
+    index = period_.repeated % period_.accesses;
+  }
+  AccessRecord r = at(period_.first + index);
+  if (r.moves && !moves_along(index, made.moved)) return false;
   if (!access.write) std::memcpy(access.data, &data_[r.data], r.bytes);
-  if (index == 0 && period_.repeated > 0 && (is_cut_ || data_.size() > kMostBytes || records_.size() > kMostRecords)) {
+  if (index == 0 && period_.repeated > 0 && records_.size() > kMostRecords) {
     is_cut_ = true;
-    const std::uint64_t kept = period_.first + period_.accesses;
-    if (kept < end_of_records()) {
-      data_.resize(at(kept).data);
-      records_.resize(kept - first_);
-    }
+    records_.resize(std::min<std::size_t>(records_.size(), period_.first + period_.accesses - first_));
   }
-  record(access, r.is_ok);
-  if (r.moves && !moves_along(index, address_of(records_.back()))) {
-    data_.resize(records_.back().data);
-    records_.pop_back();
-    return false;
-  }
+  r.moved = made.moved;
+  records_.push_back(r);
   ++period_.repeated;
   is_ok = r.is_ok;
   return true;
@@ -231,24 +229,26 @@ bool SteadyState::is_in_time() {
   return end < end_fs_;
 }
 
-// The same effect on time: trace labels may differ, and the address in DRAM.
-bool SteadyState::equals(const FirmwareAccess& access, const AccessRecord& r) const {
-  if (access.write != r.write || access.address != r.address || access.bytes != r.bytes) return false;
-  if (!access.write) return true;
-  if (!r.is_descriptor) return std::memcmp(access.data, &data_[r.data], r.bytes) == 0;
-  hal::Descriptor d{}, before{};
-  std::memcpy(&d, access.data, std::min(access.bytes, sizeof d));
-  std::memcpy(&before, &data_[r.data], std::min<std::size_t>(r.bytes, sizeof before));
-  d.head = before.head;
-  d.row_block = before.row_block;
+// The same effect on time: trace labels may differ, and the address in DRAM. `data`: of the access that was made.
+bool SteadyState::equals(const AccessRecord& made, const void* data, const AccessRecord& r) const {
+  if (made.write != r.write || made.address != r.address || made.bytes != r.bytes) return false;
+  if (!made.write) return true;
+  if (made.moves != r.moves || made.operand != r.operand || made.tag != r.tag) return false;
+  if (r.moves && made.moved + r.extent > dram_end_) return false;
+  const void* const before = &data_[r.data];
+  if (data == before) return true;
+  if (!r.is_descriptor) return std::memcmp(data, before, r.bytes) == 0;
+  hal::Descriptor d{};
+  std::memcpy(&d, data, std::min<std::size_t>(r.bytes, sizeof d));
+  std::memcpy(&d.head, static_cast<const unsigned char*>(before) + offsetof(hal::Descriptor, head), sizeof d.head);
+  std::memcpy(&d.row_block, static_cast<const unsigned char*>(before) + offsetof(hal::Descriptor, row_block),
+              sizeof d.row_block);
   if (r.moves) {
-    const std::uint64_t address = d.operand[r.operand].address;
-    if (dram_operand(d) != r.operand || ctx_.signallers.tag(address) != r.tag || address + r.extent > dram_end_) {
-      return false;
-    }
-    d.operand[r.operand].address = before.operand[r.operand].address;
+    const std::size_t at = address_offset(r.operand);
+    std::memcpy(reinterpret_cast<unsigned char*>(&d) + at, static_cast<const unsigned char*>(before) + at,
+                sizeof(std::uint64_t));
   }
-  return std::memcmp(&d, &before, r.bytes) == 0;
+  return std::memcmp(&d, before, r.bytes) == 0;
 }
 
 // Ranges that are both read and written move as a whole, so that the same commands touch the same bytes.
@@ -261,22 +261,21 @@ bool SteadyState::moves_along(std::uint64_t index, std::uint64_t address) {
   return distance == range.distance;
 }
 
-// Changes to an earlier boundary with the same state if the commands so far, and `access`, followed there.
-bool SteadyState::follow_former(const FirmwareAccess& access) {
+// Changes to an earlier boundary with the same state if the accesses so far, and the one just made, followed there.
+bool SteadyState::follow_former(const AccessRecord& made, const void* data) {
   const std::uint64_t repeated = period_.repeated, here = boundaries_.back().position;
   if (repeated >= period_.accesses || boundaries_[period_.boundary].former == kNone) return false;
   AccessPeriod before = period_;
   for (std::size_t i = boundaries_[period_.boundary].former; i != kNone; i = boundaries_[i].former) {
     const std::uint64_t first = boundaries_[i].position;
-    if (!equals(access, at(first + repeated))) continue;
-    std::uint64_t same = 0;
-    while (same < repeated && equals(access_of(at(here + same)), at(first + same))) ++same;
-    if (same < repeated || !begin_period(i)) continue;
-    bool moves = true;
-    for (std::uint64_t k = 0; k < repeated; ++k) {
-      if (at(first + k).moves) moves = moves && moves_along(k, address_of(at(here + k)));
-    }
-    if (!moves) continue;
+    if (!equals(made, data, at(first + repeated))) continue;
+    const auto same = [&](std::uint64_t k) { return equals(at(here + k), &data_[at(here + k).data], at(first + k)); };
+    std::uint64_t k = 0;
+    while (k < repeated && same(k)) ++k;
+    if (k < repeated || !begin_period(i)) continue;
+    const auto moves = [&](std::uint64_t n) { return !at(first + n).moves || moves_along(n, at(here + n).moved); };
+    for (k = 0; k < repeated && moves(k);) ++k;
+    if (k < repeated) continue;
     period_.repeated = repeated;
     return true;
   }
@@ -284,30 +283,34 @@ bool SteadyState::follow_former(const FirmwareAccess& access) {
   return false;
 }
 
-void SteadyState::record(const FirmwareAccess& access, bool is_ok) {
-  const AccessPlace place = place_of(access);
-  if (place.kind == kOther) return forget();
-  if (!is_repeating_ && (data_.size() > kMostBytes || records_.size() > kMostRecords)) forget();
+SteadyState::AccessRecord SteadyState::record_of(const FirmwareAccess& access, bool is_descriptor) const {
   AccessRecord r;
   r.address = access.address;
   r.bytes = static_cast<std::uint32_t>(access.bytes);
   r.write = access.write;
+  r.is_descriptor = is_descriptor;
+  if (!is_descriptor) return r;
+  hal::Descriptor d{};
+  std::memcpy(&d, access.data, std::min(access.bytes, sizeof d));
+  const int operand = dram_operand(d);
+  if (operand < 0 || operand > 1 || d.opcode != hal::Opcode::kCopy) return r;
+  r.moves = true;
+  r.operand = static_cast<std::uint8_t>(operand);
+  r.moved = d.operand[operand].address;
+  r.tag = ctx_.signallers.tag(r.moved);
+  r.extent = extent_of(d, operand);
+  return r;
+}
+
+void SteadyState::record(const FirmwareAccess& access, bool is_ok) {
+  const AccessPlace place = place_of(access);
+  if (place.kind == kOther) return forget();
+  if (data_.size() > kMostBytes || records_.size() > kMostRecords) forget();
+  AccessRecord r = record_of(access, place.kind == kDescriptor);
   r.is_ok = is_ok;
   r.data = data_.size();
   const auto* const bytes = static_cast<const unsigned char*>(access.data);
   data_.insert(data_.end(), bytes, bytes + access.bytes);
-  r.is_descriptor = place.kind == kDescriptor;
-  if (r.is_descriptor) {
-    hal::Descriptor d{};
-    std::memcpy(&d, bytes, std::min(access.bytes, sizeof d));
-    const int operand = dram_operand(d);
-    if (operand >= 0 && operand < 2 && d.opcode == hal::Opcode::kCopy) {
-      r.moves = true;
-      r.operand = static_cast<std::uint8_t>(operand);
-      r.tag = ctx_.signallers.tag(d.operand[operand].address);
-      r.extent = extent_of(d, operand);
-    }
-  }
   records_.push_back(r);
 }
 
@@ -317,15 +320,16 @@ void SteadyState::leave(ProcessorBus& bus) {
   const std::uint64_t periods = period_.repeated / period_.accesses, rest = period_.repeated % period_.accesses;
   if (periods > 0) {
     advance(periods);
-    sampled_ = 0;
+    sampled_ = useless_ = 0;
   }
   std::vector<unsigned char> data;
   for (std::uint64_t i = end_of_records() - rest; i < end_of_records(); ++i) {
     const AccessRecord& r = at(i);
     data.assign(data_.begin() + static_cast<std::ptrdiff_t>(r.data),
                 data_.begin() + static_cast<std::ptrdiff_t>(r.data + r.bytes));
+    if (r.moves) std::memcpy(data.data() + address_offset(r.operand), &r.moved, sizeof r.moved);
     const bool is_ok = bus.perform({r.write, r.address, data.data(), r.bytes});
-    if (is_ok != r.is_ok || std::memcmp(data.data(), &data_[r.data], r.bytes) != 0) {
+    if (is_ok != r.is_ok || (!r.write && std::memcmp(data.data(), &data_[r.data], r.bytes) != 0)) {
       throw std::logic_error("a period of commands was answered differently than the one before");
     }
   }

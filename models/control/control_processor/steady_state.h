@@ -54,8 +54,9 @@ class SteadyState {
     bool moves = false;        // a descriptor whose address in DRAM may differ:
     std::uint8_t operand = 0;  // of this operand,
     std::uint8_t tag = 0;      // in the range of this tag
+    std::uint64_t moved = 0;   // that address
     std::uint64_t extent = 0;  // from the first byte of that operand to its last
-    std::size_t data = 0;      // position in data_: what was written or read
+    std::size_t data = 0;      // position in data_: what was written or read; repetitions share it
   };
   static constexpr std::size_t kNone = SIZE_MAX;
   struct StateBoundary {
@@ -87,13 +88,11 @@ class SteadyState {
   bool begin_period(std::size_t boundary);
   bool repeats(const FirmwareAccess& access, bool& is_ok);
   bool is_in_time();
-  bool equals(const FirmwareAccess& access, const AccessRecord& record) const;
+  bool equals(const AccessRecord& made, const void* data, const AccessRecord& record) const;
   bool moves_along(std::uint64_t index, std::uint64_t address);
-  bool follow_former(const FirmwareAccess& access);
-  std::uint64_t address_of(const AccessRecord& record) const;
-  FirmwareAccess access_of(const AccessRecord& record) {
-    return {record.write, record.address, &data_[record.data], record.bytes};
-  }
+  bool follow_former(const AccessRecord& made, const void* data);
+  std::uint64_t shape_under_construction() const;
+  AccessRecord record_of(const FirmwareAccess& access, bool is_descriptor) const;
   void record(const FirmwareAccess& access, bool is_ok);
   void leave(ProcessorBus& bus);
   void advance(std::uint64_t periods);
@@ -115,7 +114,8 @@ class SteadyState {
   sim::StateVisitor visitor_;
   std::uint64_t queue_ = 0;    // whose doorbells are boundaries
   int rank_ = 0;               // of that queue
-  std::uint64_t sampled_ = 0;  // mask: a boundary is used if these bits of its descriptor's digest are 0
+  std::uint64_t sampled_ = 0;  // mask: a boundary is taken if these bits of its descriptor's digest are 0
+  std::uint64_t useless_ = 0;  // boundaries since the last advance
   bool is_repeating_ = false;
   bool is_cut_ = false;  // some repetitions are not in records_
   AccessPeriod period_;
