@@ -65,6 +65,7 @@ struct TechnologyConfig {
 struct SimulationConfig {
   std::string run_ahead = "on";
   std::string protocol_check = "off";
+  std::string steady_state = "on";
   std::uint64_t max_cycles = 0;  // of firmware (CycleLimit); 0: as the job needs. No key: --max-cycles
 
   static void describe(config::Keys<SimulationConfig>& key) {
@@ -77,6 +78,11 @@ struct SimulationConfig {
                "a checker of the TLM-2.0 base protocol before every target: a breach ends the run with a sentence; no "
                "result changes"),
         &SimulationConfig::protocol_check);
+    key(choice(
+            "steady_state", {"on", "off"},
+            "timing runs on one cluster advance by whole periods where commands and the state of all modules repeat; "
+            "off: every command is simulated. Results are equal"),
+        &SimulationConfig::steady_state);
   }
 };
 

@@ -433,6 +433,42 @@ void PipelinedEngine::count_executed() {
   executing_->drain_at = now + result_cycles(p);
 }
 
+void PipelinedEngine::Path::visit_state(sim::StateVisitor& visitor) const {
+  access.visit_state(visitor);
+  l0_access.visit_state(visitor);
+  visitor.waits(done);
+  visitor.value(phase);
+  if (!done.is_done()) visitor.value(transaction.bank_cycles);
+}
+
+bool PipelinedEngine::visit_state(sim::StateVisitor& visitor) {
+  visit_counters(visitor);
+  queue_.visit_state(visitor, in_flight_);
+  events_.visit_state(visitor);
+  stalls_.visit_state(visitor);
+  for (const sim::Event* event :
+       {&pushed_, &load_possible_, &fetched_ready_, &woken_, &resumed_, &drain_has_room_, &drain_due_}) {
+    visitor.waits(*event);
+  }
+  for (const Path* path : {&fetch_path_, &execute_path_, &drain_path_}) path->visit_state(visitor);
+  for (const bool flag : {fetching_ != nullptr, fetched_ != nullptr, buffer_free_, stopped_, halted_, executing_now_,
+                          halt_.requested, halt_.end != nullptr}) {
+    visitor.value(flag);
+  }
+  visitor.value(draining_.size());
+  for (const EngineJob* job : draining_) visitor.at(job->drain_at);
+  if (gated_) visitor.at(idle_since_);
+  const bool is_busy = draining_.size() + (fetched_ != nullptr ? 1 : 0) < in_flight_;
+  if (is_busy) {
+    visitor.at(busy_since_);
+    visitor.at(run_since_);
+    visitor.value(bank_cycles_ - run_bank_cycles_);
+    visitor.at(std::max(executing_->drain_at, ctx_.clock.now()));
+  }
+  for (std::uint64_t* total : {&bank_cycles_, &run_bank_cycles_, &bank_stall_cycles_}) visitor.sum(*total);
+  return true;
+}
+
 unsigned char* PipelinedEngine::l1_bytes(std::uint64_t address) {
   if (dmi_.get_dmi_ptr() == nullptr) {
     StreamTransaction transaction;

@@ -44,6 +44,7 @@ class PipelinedEngine : public Engine {
   std::string waiting_for() const override;
   void reset() override;
   std::vector<StallCounts> stall_counts() const override;
+  bool visit_state(sim::StateVisitor& visitor) override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
@@ -110,6 +111,7 @@ class PipelinedEngine : public Engine {
           l0_access(engine.ctx_),
           paced(engine.ctx_.event_queue, sim::Callback::of<&Path::paced_out>(this)) {}
     void crossed() { engine.crossed_by(*this); }
+    void visit_state(sim::StateVisitor& visitor) const;
     void paced_out();
     PipelinedEngine& engine;
     AtInitiator access, l0_access;

@@ -26,6 +26,7 @@ bool CommandQueue::push() {
   if (ctx_.faults.any()) return false;
   queue_.push_back(building_);
   finish(queue_.back());
+  if (ctx_.steady_state != nullptr) shapes_.push_back(ctx_.signallers.shape_of(queue_.back()));
   ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
   pushed_.notify_delta();
@@ -38,8 +39,17 @@ void CommandQueue::pop() {
   popped_.notify();
 }
 
+void CommandQueue::visit_state(sim::StateVisitor& visitor, std::size_t taken) const {
+  visitor.value(queue_.size());
+  visitor.value(taken);
+  const std::size_t shown = std::min(queue_.size() + taken, shapes_.size());
+  for (std::size_t i = shapes_.size() - shown; i < shapes_.size(); ++i) visitor.value(shapes_[i]);
+  if (queue_.size() + taken > shapes_.capacity()) visitor.value(pushed_count_);  // not all are known: never equal
+}
+
 void CommandQueue::reset() {
   queue_.clear();
+  shapes_.clear();
   done_ = 0;
   fault_ = FaultCode::kNone;
   fault_address_ = 0;
@@ -141,6 +151,17 @@ sim::Process EventPort::give_all() {
       }
     }
     give_.done.complete();
+  }
+}
+
+void EventPort::visit_state(sim::StateVisitor& visitor) const {
+  visitor.value(waiting_);
+  for (const EventDirection* side : {&take_, &give_}) {
+    visitor.waits(side->requested);
+    visitor.waits(side->done);
+    side->access.visit_state(visitor);
+    if (!side->done.is_done()) visitor.value(side->payload.get_address());
+    visitor.value(side->tokens);
   }
 }
 

@@ -23,7 +23,12 @@ class CommandQueue {
  public:
   // `pushed` is notified of every new descriptor.
   CommandQueue(Context& context, std::uint32_t depth, const Partition& partition, sim::Event& pushed)
-      : ctx_(context), partition_(partition), queue_(depth), pushed_(pushed), popped_(context.event_queue) {
+      : ctx_(context),
+        partition_(partition),
+        queue_(depth),
+        shapes_(depth + kMostTaken),
+        pushed_(pushed),
+        popped_(context.event_queue) {
     context.fault_line.push_back(&popped_);
   }
 
@@ -48,9 +53,12 @@ class CommandQueue {
     fault_address_ = address;
   }
   void reset();
+  // Shows the descriptors in the queue and the `taken` last ones that were removed.
+  void visit_state(sim::StateVisitor& visitor, std::size_t taken) const;
   void show_level_in(Signal* signal) { level_signal_ = signal; }
 
  private:
+  static constexpr std::size_t kMostTaken = 64;  // of visit_state()
   bool push();
   void finish(hal::Descriptor& descriptor) const;
 
@@ -59,6 +67,7 @@ class CommandQueue {
   hal::Descriptor building_{};
   boost::circular_buffer<hal::Descriptor> queue_;
   std::uint64_t pushed_count_ = 0;
+  boost::circular_buffer<std::uint64_t> shapes_;  // of the last descriptors, while a steady state is looked for
   std::uint32_t done_ = 0;
   FaultCode fault_ = FaultCode::kNone;
   std::uint64_t fault_address_ = 0;
@@ -87,6 +96,7 @@ class EventPort {
   Refusal check(const hal::Descriptor& descriptor) const;  // checks that its events exist
   // Number of the event that the port waits for; -1: none.
   int waiting_for() const { return waiting_; }
+  void visit_state(sim::StateVisitor& visitor) const;
   // `taken` is called for every event that a descriptor has taken.
   using Taken = std::function<void(std::uint64_t event, const hal::Descriptor& descriptor)>;
   void account_in(Taken taken) { stalls_ = std::move(taken); }

@@ -1,5 +1,7 @@
 #include "models/interconnect/interconnect.h"
 
+#include <algorithm>
+
 #include "models/registry.h"
 
 namespace attnvp {
@@ -19,6 +21,10 @@ void Interconnect::tell(const std::string& initiator, Listener* listener) {
   for (const auto& in : in_) {
     if (in->socket.basename() == "in_" + initiator) in->listener = listener;
   }
+}
+
+bool Interconnect::has_listener() const {
+  return std::any_of(in_.begin(), in_.end(), [](const auto& in) { return in->listener != nullptr; });
 }
 
 Interconnect::In::In(Interconnect& its_owner, int its_number, int its_cluster, const std::string& name)
@@ -84,6 +90,10 @@ class IdealInterconnect : public Interconnect {
  public:
   using Interconnect::Interconnect;
   bool is_approximately_timed() const override { return true; }
+  bool visit_state(sim::StateVisitor& visitor) override {
+    visit_counters(visitor);
+    return !has_listener();
+  }
 
  private:
   void carry(int /*initiator*/, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {

@@ -39,6 +39,7 @@ class Interconnect : public Module {
   Counter carried_bytes{*this, "carried_bytes", "bytes", "bytes carried", {"attnvp.network", "byte", true}};
 
  protected:
+  bool has_listener() const;
   int cluster_of_initiator(int initiator) const { return in_[static_cast<std::size_t>(initiator)]->cluster; }
   int cluster_of_target(int target) const { return out_[static_cast<std::size_t>(target)]->cluster; }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/sim/state_visitor.h"
+
 namespace attnvp::sim {
 
 EventQueue::EventQueue(sc_core::sc_module_name name) : sc_module(name) {
@@ -260,6 +262,26 @@ void EventQueue::sift_down(std::size_t place, const QueuedEvent& entry) {
     put(place, heap_[below]);
   }
   put(place, entry);
+}
+
+bool EventQueue::visit_state(StateVisitor& visitor) const {
+  if (!ready_.empty() || running_) return false;
+  const auto show = [&visitor](const Event& event) {
+    visitor.value(event.owner_);
+    visitor.value(event.has_waiter());
+  };
+  for (const Event* event : delta_) {
+    if (event != nullptr) show(*event);
+  }
+  sorted_ = heap_;
+  std::sort(sorted_.begin(), sorted_.end());
+  visitor.value(sorted_.size());
+  for (const QueuedEvent& entry : sorted_) {
+    if (is_of_thread(entry)) return false;
+    visitor.at_fs(entry.time);
+    show(*entry.event);
+  }
+  return true;
 }
 
 }  // namespace attnvp::sim

@@ -36,6 +36,7 @@ struct Callback {
 };
 
 class EventQueue;
+class StateVisitor;
 
 // An event is notified immediately, after all events of this time, or at a given time. As with sc_event, at most one
 // notification is pending. The event calls its callback or resumes the one process that waits for it (`co_await
@@ -55,6 +56,8 @@ class Event {
   void cancel();
   bool is_pending() const { return place_ != kNowhere; }
   bool has_waiter() const { return waiter_ != nullptr; }
+  // Identity of the event in the digest of a state. Objects of a pool set it, since any of them may do the work.
+  void belongs_to(const void* owner) { owner_ = owner; }
 
   struct Awaiter {
     Event& event;
@@ -79,6 +82,7 @@ class Event {
 
   EventQueue& event_queue_;
   Callback callback_;
+  const void* owner_ = this;
   std::coroutine_handle<> waiter_ = nullptr;
   std::size_t place_ = kNowhere;  // index in the heap, or kDelta
   std::uint64_t order_ = 0;       // among equal times, the lower one is first; timers of threads follow all events
@@ -98,6 +102,8 @@ class EventQueue : public sc_core::sc_module {
   std::uint64_t events_done() const { return done_; }
   // Must be set before the first event.
   void set_run_ahead(bool is_allowed) { allows_run_ahead_ = is_allowed; }
+  // Shows the scheduled events, in their order. False: other threads wait.
+  bool visit_state(StateVisitor& visitor) const;
   // Set when a time beyond the kernel's last one (2^64 fs) was requested; later times are invalid.
   mutable bool time_has_run_out = false;
 
@@ -192,6 +198,7 @@ class EventQueue : public sc_core::sc_module {
   std::uint64_t woken_ = UINT64_MAX;  // time of the pending kernel notification
   std::uint64_t scheduled_ = 0, done_ = 0;
   std::vector<QueuedEvent> heap_;
+  mutable std::vector<QueuedEvent> sorted_;  // of visit_state()
   bool vacant_ = false;        // the first entry is being executed; the next scheduled event may take its place
   std::vector<Event*> delta_;  // entries before next_ are done; nullptr: cancelled
   std::size_t next_ = 0;

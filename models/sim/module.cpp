@@ -15,6 +15,16 @@ Counter::Counter(CounterOwner& owner, const char* name, const char* unit, const 
   owner.counters_.push_back(this);
 }
 
+void Counter::visit_state(sim::StateVisitor& visitor) {
+  visitor.value(odd_bytes_);
+  if (follows_) return;
+  if (is_mark_) {
+    visitor.value(value_);
+  } else {
+    visitor.sum(value_);
+  }
+}
+
 Signal::Signal(CounterOwner& owner, std::string name, SignalKind kind, unsigned bits, const char* const* names,
                const char* unit)
     : kind_(kind), bits_(bits), names_(names), unit_(unit), name_(std::move(name)) {

@@ -17,6 +17,7 @@
 #include "models/sim/event_queue.h"
 #include "models/sim/fault.h"
 #include "models/sim/stall_attribution.h"
+#include "models/sim/state_visitor.h"
 #include "models/sim/trace/signal.h"
 
 namespace attnvp {
@@ -91,6 +92,7 @@ class Counter {
   }
   void raise_to(std::uint64_t n) {  // for high-water marks
     if (n > value_) value_ = n;
+    is_mark_ = true;
   }
   // Counts 16-bit words from a number of bytes. An odd byte is combined with the next one; a last odd byte counts as a
   // word.
@@ -98,7 +100,13 @@ class Counter {
     value_ += (odd_bytes_ + bytes) / 2;
     odd_bytes_ = (odd_bytes_ + bytes) % 2;
   }
+  // For totals that follow from others: StateVisitor::sum() of those, and Module::recount().
+  void follow(std::uint64_t n) {
+    raise_to(n);
+    follows_ = true;
+  }
   void reset() { value_ = odd_bytes_ = 0; }
+  void visit_state(sim::StateVisitor& visitor);
   std::uint64_t value() const { return value_ + odd_bytes_; }
 
   const char* name() const { return name_; }
@@ -112,9 +120,11 @@ class Counter {
   const char* description_;
   Action action_;
   std::uint64_t value_ = 0, odd_bytes_ = 0;
+  bool is_mark_ = false, follows_ = false;
 };
 
 class CommandTrace;
+class SteadyState;
 
 // Clock domain: converts cycles to SystemC time and back. The period is rounded to whole femtoseconds, the kernel's
 // time resolution. Every multiple of it is therefore exact. Without an event queue the clock only converts.
@@ -184,9 +194,12 @@ struct Context {
   // Conditions that a fault notifies. After a fault every blocking register access ends with an error. Modules register
   // the conditions of their processes at construction.
   std::vector<sim::Condition*> fault_line;
-  SignallingDescriptors signallers;           // descriptors that signalled each event, for stall attribution
-  std::unique_ptr<Jitter> jitter;             // random delays; nullptr: none
-  CommandTrace* command_trace = nullptr;      // trace of all descriptors; nullptr: none
+  SignallingDescriptors signallers;       // descriptors that signalled each event, for stall attribution
+  std::unique_ptr<Jitter> jitter;         // random delays; nullptr: none
+  CommandTrace* command_trace = nullptr;  // trace of all descriptors; nullptr: none
+  SteadyState* steady_state = nullptr;    // detection of periods; nullptr: none
+  std::uint64_t skipped_cycles = 0;       // of periods that were not simulated, in this run
+  std::uint64_t cycles() const { return clock.now() + skipped_cycles; }  // since time 0
   std::vector<std::string> l1_tags{"other"};  // names of firmware's tags of L1 space, for reports
   std::vector<Partition> partitions;          // partition of each cluster; empty: one machine
   Partition partition_of(std::uint32_t cluster) const {
@@ -212,10 +225,17 @@ class Module : public sc_core::sc_module, public CounterOwner {
   virtual bool is_approximately_timed() const { return false; }
   // Returns to the state after elaboration, between two jobs.
   virtual void reset() {}
+  // Shows everything that later times and counts depend on, and the counts, in timing mode without traces. False: the
+  // state cannot be shown; no steady state is then detected.
+  virtual bool visit_state(sim::StateVisitor& /*visitor*/) { return false; }
+  virtual void recount() {}  // after sums have grown: counters that follow()
 
  protected:
+  void visit_counters(sim::StateVisitor& visitor) {
+    for (Counter* const counter : counters()) counter->visit_state(visitor);
+  }
   void fault(FaultCode code, std::uint64_t address, std::string detail) {
-    ctx_.faults.report({name(), ctx_.clock.now(), code, address, std::move(detail)});
+    ctx_.faults.report({name(), ctx_.cycles(), code, address, std::move(detail)});
     for (sim::Condition* wake : ctx_.fault_line) wake->notify();
   }
   Context& ctx_;

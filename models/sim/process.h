@@ -59,6 +59,8 @@ class Semaphore {
     void await_resume() noexcept { --semaphore.count_; }
   };
   Awaiter operator co_await() { return {*this}; }
+  unsigned count() const { return count_; }
+  bool has_waiter() const { return waiter_ != nullptr; }
 
  private:
   unsigned count_ = 0;
@@ -82,6 +84,8 @@ class Completion {
     void await_resume() const noexcept {}
   };
   [[nodiscard]] Awaiter end() { return {*this}; }
+  bool is_done() const { return is_done_; }
+  bool has_waiter() const { return waiter_ != nullptr; }
 
  private:
   bool is_done_ = false;

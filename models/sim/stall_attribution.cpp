@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "models/interconnect/bus/stream.h"
 
@@ -55,6 +56,42 @@ std::uint8_t SignallingDescriptors::tag(std::uint64_t address) const {
   return 0;
 }
 
+int dram_operand(const hal::Descriptor& d) {
+  int found = -1;
+  for (int i = 0; i < hal::kOperands; ++i) {
+    if (d.operand[i].address < hal::kDramBase || d.operand[i].address >= hal::kL2Base) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
+}
+
+std::uint64_t SignallingDescriptors::shape_of(const hal::Descriptor& descriptor) const {
+  sim::StateVisitor shape;
+  hal::Descriptor d = descriptor;
+  d.head = 0;
+  d.row_block = 0;
+  if (const int operand = dram_operand(d); operand >= 0) {
+    shape.value(tag(d.operand[operand].address));
+    shape.value(operand);
+    d.operand[operand].address = 0;
+  }
+  const std::size_t words = std::min<std::size_t>(d.length, sizeof d) / sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < words; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(&d) + i * sizeof word, sizeof word);
+    shape.value(word);
+  }
+  return shape.digest();
+}
+
+void SignallingDescriptors::visit_state(sim::StateVisitor& visitor) const {
+  for (const auto& cluster : last_) {
+    visitor.value(cluster.size());
+    for (const LastSignal& last : cluster) visitor.value(last.shape);
+  }
+}
+
 StallReason SignallingDescriptors::reason_of(std::uint64_t event, const hal::Descriptor& waiting) const {
   const std::size_t cluster = cluster_of(event), number = number_of(event);
   if (cluster >= last_.size() || number >= last_[cluster].size()) return {StallReason::kOrder};
@@ -88,6 +125,20 @@ void StallAttribution::add(const StallReason& cause, std::uint64_t cycles) {
     return;
   }
   lines_.emplace_back(cause, cycles);
+}
+
+void StallAttribution::visit_state(sim::StateVisitor& visitor) {
+  const auto reason = [&visitor](const StallReason& r) {
+    visitor.value(r.kind | static_cast<std::uint64_t>(r.by) << 8 | std::uint64_t{r.tag} << 16);
+  };
+  visitor.value(unit_);
+  reason(front_);
+  if (unit_ != kBusy) visitor.since(since_);
+  visitor.value(pending_);
+  for (StallLine& line : lines_) {
+    reason(line.first);
+    visitor.sum(line.second);
+  }
 }
 
 void StallAttribution::settle(std::uint64_t now) {

@@ -13,6 +13,7 @@
 
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/registers.h"
+#include "models/sim/state_visitor.h"
 #include "models/sim/trace/operation.h"
 
 namespace attnvp {
@@ -33,6 +34,9 @@ struct StallReason {
   bool operator==(const StallReason& o) const { return kind == o.kind && by == o.by && tag == o.tag; }
 };
 
+// The operand in DRAM, if there is exactly one; -1 otherwise.
+int dram_operand(const hal::Descriptor& descriptor);
+
 // Last signalling descriptor of every event of a platform.
 class SignallingDescriptors {
  public:
@@ -42,13 +46,19 @@ class SignallingDescriptors {
     std::uint8_t tag;
   };
   std::vector<TaggedRange> ranges;
+  bool keeps_shapes = false;  // of the signalling descriptors, for visit_state()
 
   void signalled(std::uint64_t event, const hal::Descriptor& giver) {
     const std::size_t cluster = cluster_of(event), number = number_of(event);
     if (cluster >= last_.size()) last_.resize(cluster + 1);
     if (number >= last_[cluster].size()) last_[cluster].resize(number + 1);
-    last_[cluster][number] = {true, giver};
+    last_[cluster][number] = {true, giver, keeps_shapes ? shape_of(giver) : 0};
   }
+  // Digest of everything that the time and the stall reasons of a descriptor depend on. An address in DRAM
+  // counts by its tag alone, if the descriptor has one such operand.
+  std::uint64_t shape_of(const hal::Descriptor& descriptor) const;
+  std::uint8_t tag(std::uint64_t address) const;
+  void visit_state(sim::StateVisitor& visitor) const;
   // Reason of a wait for the event whose register has that address.
   StallReason reason_of(std::uint64_t event, const hal::Descriptor& waiting) const;
   // Reason why `waiting` waited for `giver`.
@@ -59,8 +69,8 @@ class SignallingDescriptors {
   struct LastSignal {
     bool given = false;
     hal::Descriptor by{};
+    std::uint64_t shape = 0;
   };
-  std::uint8_t tag(std::uint64_t address) const;
   static std::size_t cluster_of(std::uint64_t event) { return (event - hal::kControlBase) / hal::kClusterStride; }
   static std::size_t number_of(std::uint64_t event) {
     return (event - hal::kControlBase) % hal::kClusterStride / hal::kEventStride;
@@ -98,6 +108,7 @@ class StallAttribution {
     unit_ = unit;
   }
   const std::vector<StallLine>& lines() const { return lines_; }
+  void visit_state(sim::StateVisitor& visitor);
 
  private:
   void settle(std::uint64_t now);

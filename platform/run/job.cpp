@@ -168,7 +168,7 @@ RunResult Runner::run_once(const workload::Workload& network, const Schedule& sc
     const Watching watching(options.watch, p);
     result.cycles = p.run();
   } catch (const sc_core::sc_report& e) {  // exception in a process
-    throw RunError(fmt::format("{}: {} (cycle {})", placed.what(), e.get_msg(), p.context().clock.now()));
+    throw RunError(fmt::format("{}: {} (cycle {})", placed.what(), e.get_msg(), p.context().cycles()));
   }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.events = events() - before;

@@ -296,7 +296,7 @@ void check_ended(Platform& p, const std::string& what) {
   if (faults.any()) throw StoppedError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
   if (!p.all_finished()) {
     throw StoppedError(
-        fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(), fmt::join(p.waiting(), "; ")));
+        fmt::format("{}: deadlock at cycle {}: {}", what, p.context().cycles(), fmt::join(p.waiting(), "; ")));
   }
   if (const std::vector<std::string> left = p.waiting(); !left.empty()) {
     throw StoppedError(fmt::format("{}: firmware has ended, but commands still wait: {}", what, fmt::join(left, "; ")));

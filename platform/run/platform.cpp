@@ -222,6 +222,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
     if (dynamic_cast<Endless*>(&module) != nullptr) foreign_.push_back(&module);
   });
   is_endless_ = !foreign_.empty() || has_clock(*this);
+  steady_state_ = std::make_unique<SteadyState>(context_, modules_, dram->size_bytes());
 }
 
 std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
@@ -265,7 +266,7 @@ Module* module_of(const std::vector<Module*>& modules, const std::string& proces
 // A plug-in ended the run: reports `what` for `module`, or for the first plug-in.
 void Platform::stop_by(const Module* module, const std::string& what) {
   if (module == nullptr) module = foreign_.empty() ? dram.get() : foreign_.front();
-  context_.faults.report({module->name(), context_.clock.now(), FaultCode::kNone, 0, what});
+  context_.faults.report({module->name(), context_.cycles(), FaultCode::kNone, 0, what});
 }
 
 // Runs until firmware has ended and no module waits, or an error is found: a fault, no pending events, or unchanged
@@ -320,6 +321,18 @@ std::uint64_t Platform::run() {
   return run(all);
 }
 
+// Traces and random delays need every command, and data must move.
+bool Platform::may_have_steady_state() const {
+  if (machine_.simulation.steady_state != "on" || machine_.clusters != 1 || context_.full_data ||
+      context_.jitter != nullptr || context_.command_trace != nullptr) {
+    return false;
+  }
+  return std::none_of(modules_.begin(), modules_.end(), [](const Module* module) {
+    const auto& signals = module->signals();
+    return std::any_of(signals.begin(), signals.end(), [](const Signal* signal) { return signal->on(); });
+  });
+}
+
 std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {
   for (Module* module : modules_) {
     for (Counter* counter : module->counters()) counter->reset();
@@ -327,6 +340,9 @@ std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {
   }
   context_.faults.clear();
   context_.signallers.clear();
+  context_.skipped_cycles = 0;
+  context_.steady_state = may_have_steady_state() ? steady_state_.get() : nullptr;
+  context_.signallers.keeps_shapes = context_.steady_state != nullptr;
   start_ = context_.clock.now();
   for (const std::uint32_t c : booted) clusters[c]->cpu->start();
   simulate();

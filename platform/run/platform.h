@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "firmware/hal/job.h"
+#include "models/control/control_processor/steady_state.h"
 #include "models/control/event_unit/event_unit.h"
 #include "models/control/processor.h"
 #include "models/engine/dma_controller/dma_controller.h"
@@ -93,10 +94,12 @@ class Platform : public sc_core::sc_module {
   void simulate();
   void simulate_endless();
   void stop_by(const Module* module, const std::string& what);
+  bool may_have_steady_state() const;
   Context context_;
   MachineConfig machine_;
   std::uint64_t start_ = 0;  // cycle of the latest boot
   std::vector<Module*> modules_;
+  std::unique_ptr<SteadyState> steady_state_;
   std::vector<Module*> foreign_;  // with events of their own (Endless)
   bool is_endless_ = false;       // some module always has pending events
   Bindings bindings_{context_, machine_};

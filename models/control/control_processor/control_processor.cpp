@@ -61,11 +61,13 @@ void ControlProcessor::run() {
     const std::uint64_t now = ctx_.clock.now_fs(), most = ctx_.cycle_limit.cycles(), period = ctx_.clock.period_fs();
     end_fs_ = most > (UINT64_MAX - now) / period ? UINT64_MAX : now + most * period;
     if (launch_cycles_ > 0) ctx_.event_queue.wait_until(ctx_.clock.after(launch_cycles_));
+    if (ctx_.steady_state != nullptr) ctx_.steady_state->begin(end_fs_);
     firmware_(*this, cluster_);
+    if (ctx_.steady_state != nullptr) ctx_.steady_state->end(*this);
     arrive(ctx_.event_queue, local_);
     running_.set(0);
     show(kOff);
-    finish_cycle_ = ctx_.clock.now();
+    finish_cycle_ = ctx_.cycles();
     finished_ = true;
     start_.wait();
   }
@@ -90,8 +92,15 @@ std::uint64_t ControlProcessor::dispatch_cycles(const void* data, std::size_t by
   return what == hal::kBlock ? block_cycles_ : what == hal::kKernel ? launch_cycles_ : 0;
 }
 
-bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std::size_t bytes) {
-  if (ctx_.clock.now_fs() + local_.value() >= end_fs_) {
+bool ControlProcessor::visit_state(sim::StateVisitor& visitor) {
+  visit_counters(visitor);
+  visitor.value(local_.value());
+  return true;
+}
+
+bool ControlProcessor::perform(const SteadyState::FirmwareAccess& access) {
+  auto [write, address, data, bytes] = access;
+  if (ctx_.clock.now_fs() + ctx_.skipped_cycles * ctx_.clock.period_fs() + local_.value() >= end_fs_) {
     if (!ctx_.faults.any()) fault(FaultCode::kNone, address, ctx_.cycle_limit.sentence());
     return false;
   }

@@ -5,6 +5,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include "models/control/control_processor/cpu.h"
+#include "models/control/control_processor/steady_state.h"
 #include "models/control/processor.h"
 
 namespace attnvp {
@@ -22,7 +23,7 @@ struct LaunchConfig {
   }
 };
 
-class ControlProcessor : public Processor, private hal::Cpu {
+class ControlProcessor : public Processor, private hal::Cpu, private SteadyState::ProcessorBus {
  public:
   ControlProcessor(sc_core::sc_module_name name, const ModuleContext& module_context);
 
@@ -31,6 +32,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
   bool finished() const override { return finished_; }
   std::uint64_t finish_cycle() const override { return finish_cycle_; }
   std::string waiting_for() const override;
+  bool visit_state(sim::StateVisitor& visitor) override;
 
   Counter accesses{*this, "accesses", "accesses", "bus accesses", {"attnvp.control", "access", true}};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
@@ -40,12 +42,15 @@ class ControlProcessor : public Processor, private hal::Cpu {
   void run();
   void show(std::uint64_t state);
   bool read(std::uint64_t address, void* data, std::size_t bytes) override {
-    return access(false, address, data, bytes);
+    return access({false, address, data, bytes});
   }
   bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
-    return access(true, address, const_cast<void*>(data), bytes);
+    return access({true, address, const_cast<void*>(data), bytes});
   }
-  bool access(bool write, std::uint64_t address, void* data, std::size_t bytes);
+  bool access(const SteadyState::FirmwareAccess& access) {
+    return ctx_.steady_state != nullptr ? ctx_.steady_state->access(access, *this) : perform(access);
+  }
+  bool perform(const SteadyState::FirmwareAccess& access) override;
   std::uint64_t dispatch_cycles(const void* data, std::size_t bytes) const;
 
   ControlConfig config_;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -26,9 +27,10 @@ class SemaphoreUnit : public EventUnit {
   tlm::tlm_target_socket<>& in() override { return in_; }
   bool is_approximately_timed() const override { return true; }
   std::uint32_t count() const override { return static_cast<std::uint32_t>(slots_.size()); }
-  std::uint32_t tokens(std::uint32_t event) const override { return slots_.at(event).tokens; }
+  std::uint32_t tokens(std::uint32_t event) const override { return slots_.at(event).count(); }
   void tell(sim::Condition* listener) override { listener_ = listener; }
   void reset() override;
+  bool visit_state(sim::StateVisitor& visitor) override;
 
   Counter signals{*this, "signals", "accesses", "tokens given", {"attnvp.events", "signal", true}};
   Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
@@ -47,9 +49,11 @@ class SemaphoreUnit : public EventUnit {
           changed(event_queue),
           serve(event_queue, sim::Callback::of<&SemaphoreSlot::serve_takers>(this)) {}
     void serve_takers() { owner.serve(*this); }
+    std::uint32_t count() const { return static_cast<std::uint32_t>(tokens); }
     SemaphoreUnit& owner;
     std::uint64_t address;
-    std::uint32_t tokens = 0;
+    std::uint64_t tokens = 0;   // 32 bits of a register; a sum for visit_state()
+    bool was_taken = false;     // in this run
     sim::Condition changed;     // for threads
     std::vector<Taker> takers;  // first come, first served, among those with enough tokens
     sim::Event serve;
@@ -79,6 +83,7 @@ class SemaphoreUnit : public EventUnit {
   tlm_utils::simple_target_socket<SemaphoreUnit> in_{"in"};
   std::uint64_t base_;
   std::deque<SemaphoreSlot> slots_;
+  std::size_t used_ = 0;  // the slots from here on were never accessed
   std::deque<Late> all_late_;
   std::vector<Late*> free_late_;
   sim::Condition* listener_ = nullptr;
@@ -107,8 +112,28 @@ SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& 
 void SemaphoreUnit::reset() {
   for (SemaphoreSlot& slot : slots_) {
     set(slot, 0);
+    slot.was_taken = false;
     slot.takers.clear();
   }
+}
+
+bool SemaphoreUnit::visit_state(sim::StateVisitor& visitor) {
+  visit_counters(visitor);
+  for (std::size_t i = 0; i < used_; ++i) {
+    SemaphoreSlot& slot = slots_[i];
+    visitor.value(slot.takers.size());
+    visitor.value(slot.was_taken);
+    if (slot.was_taken) {
+      visitor.value(slot.tokens);
+    } else {
+      visitor.sum(slot.tokens);
+    }
+    for (const Taker& taker : slot.takers) {
+      visitor.value(taker.tokens);
+      visitor.value(static_cast<const void*>(taker.payload));
+    }
+  }
+  return true;
 }
 
 void SemaphoreUnit::set(SemaphoreSlot& slot, std::uint32_t tokens) {
@@ -124,14 +149,14 @@ unsigned SemaphoreUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
   for (std::uint64_t i = 0; i < payload.get_data_length(); ++i) {
     const std::uint64_t event = (offset + i) / hal::kEventStride, within = (offset + i) % hal::kEventStride;
     const bool counts = event < slots_.size() && within >= hal::kEventCount && within < hal::kEventCount + 4;
-    const std::uint32_t tokens = counts ? slots_[event].tokens : 0;
+    const std::uint32_t tokens = counts ? slots_[event].count() : 0;
     payload.get_data_ptr()[i] = static_cast<unsigned char>(tokens >> 8 * (within % 4));
   }
   return payload.get_data_length();
 }
 
 bool SemaphoreUnit::take(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin) {
-  while (slot.tokens < tokens) {
+  while (slot.count() < tokens) {
     if (ctx_.faults.any()) return false;
     slot.changed.wait();
   }
@@ -140,7 +165,7 @@ bool SemaphoreUnit::take(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_
 }
 
 void SemaphoreUnit::took(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin) {
-  set(slot, slot.tokens - tokens);
+  set(slot, slot.count() - tokens);
   takes += tokens;
   if (ctx_.command_trace != nullptr) ctx_.command_trace->took(slot.address, tokens, origin, ctx_.clock.now());
 }
@@ -148,7 +173,7 @@ void SemaphoreUnit::took(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_
 void SemaphoreUnit::serve(SemaphoreSlot& slot) {
   for (std::size_t i = 0; i < slot.takers.size();) {
     const Taker taker = slot.takers[i];
-    if (slot.tokens < taker.tokens) {
+    if (slot.count() < taker.tokens) {
       ++i;
       continue;
     }
@@ -170,6 +195,7 @@ void SemaphoreUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::s
   Late& late = *free_late_.back();
   free_late_.pop_back();
   late.payload = &payload;
+  late.step.belongs_to(&payload);
   late.step.notify_at(ctx_.clock.now_fs() + delay.value());
 }
 
@@ -217,12 +243,13 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
   const std::uint64_t event = offset / hal::kEventStride;
   if (event >= slots_.size()) return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   SemaphoreSlot& slot = slots_[event];
+  used_ = std::max<std::size_t>(used_, event + 1);
   const auto* const extension = payload.get_extension<OriginExtension>();
   const CommandTrace::Id origin = extension != nullptr ? extension->descriptor : CommandTrace::kNone;
   switch (offset % hal::kEventStride) {
     case hal::kEventSignal:
       if (!payload.is_write()) break;
-      set(slot, slot.tokens + value);
+      set(slot, slot.count() + value);
       signals += value;
       if (ctx_.command_trace != nullptr) ctx_.command_trace->signalled(slot.address, value, origin, ctx_.clock.now());
       if (!slot.takers.empty()) slot.serve.notify_delta();
@@ -230,14 +257,15 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
       return respond_with(tlm::TLM_OK_RESPONSE);
     case hal::kEventTake:
       if (!payload.is_write()) break;
-      if (!may_wait && slot.tokens < value) {
+      slot.was_taken = true;
+      if (!may_wait && slot.count() < value) {
         slot.takers.push_back({value, &payload, origin});
         return false;
       }
       return respond_with(take(slot, value, origin) ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
     case hal::kEventCount:
       if (!payload.is_read()) break;
-      reply(slot.tokens);
+      reply(slot.count());
       return respond_with(tlm::TLM_OK_RESPONSE);
     default:
       return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);

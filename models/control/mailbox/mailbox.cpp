@@ -17,6 +17,7 @@ class Mailbox : public Memory {
   Mailbox(sc_core::sc_module_name name, const ModuleContext& module_context);
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   bool is_approximately_timed() const override { return true; }
+  bool visit_state(sim::StateVisitor& /*visitor*/) override { return true; }  // accesses end a period
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);

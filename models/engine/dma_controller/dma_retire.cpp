@@ -119,4 +119,52 @@ void MultiChannelDma::leave(InFlight& entry) {
   busy_.set(0);
 }
 
+void MultiChannelDma::DmaChannel::visit_state(sim::StateVisitor& visitor) {
+  queue.visit_state(visitor, ending.size() + (ready && !started ? 1 : 0));
+  events.visit_state(visitor);
+  stalls.visit_state(visitor);
+  for (const sim::Event* event : {&pushed, &issued, &emptied}) visitor.waits(*event);
+  for (const bool flag : {ready, started, busy}) visitor.value(flag);
+  if (ready) {
+    transfer.visit_state(visitor);
+    visitor.value(owner.doorbells_ - age);
+  }
+  for (const std::uint64_t waiting : ages) visitor.value(owner.doorbells_ - waiting);
+  for (const Ending& e : ending) {
+    visitor.value(e.bursts);
+    visitor.value(e.issued);
+  }
+  visitor.value(counted);
+  visitor.value(current.opcode);
+  if (busy) visitor.since(busy_since);
+  visitor.sum(busy_cycles);
+  visitor.sum(bytes);
+}
+
+bool MultiChannelDma::visit_state(sim::StateVisitor& visitor) {
+  visit_counters(visitor);
+  for (const auto& channel : channels_) channel->visit_state(visitor);
+  visitor.value(next_);
+  visitor.value(live_);
+  visitor.value(counted_);
+  visitor.value(active_);
+  if (active_ > 0) visitor.since(busy_since_);
+  for (const sim::Event* event : {&issue_possible_, &retire_possible_, &arrived_}) visitor.waits(*event);
+  for (const AtInitiator* access : {&l1_read_, &write_access_}) access->visit_state(visitor);
+  visitor.value(burst_.bytes);
+  visitor.value(burst_.last);
+  for (const InFlight& entry : in_flight_) {
+    visitor.value(entry.retired);
+    if (entry.retired) continue;
+    visitor.value(entry.channel->index);
+    const auto& ending = entry.channel->ending;
+    const auto is_its_own = [&entry](const DmaChannel::Ending& e) { return &e == entry.descriptor; };
+    visitor.value(std::find_if(ending.begin(), ending.end(), is_its_own) - ending.begin());
+    visitor.value(entry.bytes);
+    for (const bool flag : {entry.to_l1, entry.from_l1, entry.written, entry.open}) visitor.value(flag);
+    if (!entry.open) visitor.at(std::max(entry.done_cycle, ctx_.clock.now()));
+  }
+  return true;
+}
+
 }  // namespace attnvp

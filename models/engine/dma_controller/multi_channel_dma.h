@@ -44,6 +44,7 @@ class MultiChannelDma : public DmaController {
   std::string waiting_for() const override;
   void reset() override;
   std::vector<StallCounts> stall_counts() const override;
+  bool visit_state(sim::StateVisitor& visitor) override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter bursts{
@@ -94,6 +95,7 @@ class MultiChannelDma : public DmaController {
     void settle(std::uint64_t now);
     void begun();  // the first burst of `current` was issued
     void done();   // the oldest started descriptor has completed
+    void visit_state(sim::StateVisitor& visitor);
     Signal state, operation, number, head, row_block, waits_for, level;
     void show();
   };

@@ -50,6 +50,9 @@ class Transfer {
     return burst;
   }
   bool at_last() const;  // the next burst is the last one
+  void visit_state(sim::StateVisitor& visitor) const {
+    for (const std::uint64_t n : {plane_, row_, offset_}) visitor.value(n);
+  }
 
  private:
   std::uint64_t burst_bytes_ = 0;

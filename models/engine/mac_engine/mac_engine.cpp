@@ -49,6 +49,13 @@ void MacEngine::count(const hal::Descriptor& d) {
   rate_ = planner_.rate(d);
 }
 
+bool MacEngine::visit_state(sim::StateVisitor& visitor) {
+  visitor.value(kept_);
+  visitor.value(rate_);
+  planner_.resident().visit_state(visitor);
+  return PipelinedEngine::visit_state(visitor);
+}
+
 std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute.value() / rate_) / planner_.pes(); }
 
 unsigned char* MacEngine::factor(const hal::Descriptor& d, int i) {

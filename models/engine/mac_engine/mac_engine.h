@@ -22,6 +22,8 @@ class MacEngine : public PipelinedEngine {
  public:
   MacEngine(sc_core::sc_module_name name, const ModuleContext& module_context);
 
+  bool visit_state(sim::StateVisitor& visitor) override;
+
   Counter compute{*this, "macs", "multiply-accumulates", "useful multiply-accumulates", {"attnvp.mac", "compute"}};
   Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};
   Counter max_ops{*this, "max_ops", "operations", "maxima on PEs", {"attnvp.mac", "max"}};

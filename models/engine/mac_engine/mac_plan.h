@@ -39,6 +39,12 @@ class ResidentTiles {
   void put(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns);
   bool holds(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const;
   std::vector<arith::Half>& scores(std::uint32_t slot) { return tiles_[slot].scores; }
+  void visit_state(sim::StateVisitor& visitor) const {
+    for (const Tile& tile : tiles_) {
+      visitor.value(tile.rows);
+      visitor.value(tile.columns);
+    }
+  }
 
  private:
   struct Tile {

@@ -72,6 +72,10 @@ class AtInitiator : private PendingAccess {
     return false;
   }
   bool ok() const { return is_ok_; }  // the completed access was accepted
+  void visit_state(sim::StateVisitor& visitor) const {
+    visitor.waits(done_);
+    visitor.value(is_ok_);
+  }
 
  private:
   template <class Socket, class Payload>

@@ -27,9 +27,44 @@ FixedMemory::FixedMemory(sc_core::sc_module_name name, const ModuleContext& modu
       bytes_per_cycle_(timing.bytes_per_second / ctx_.clock.hertz()),
       latency_cycles_(static_cast<std::uint64_t>(std::ceil(timing.latency_seconds * ctx_.clock.hertz() - 1e-6))),
       duplex_(timing.duplex),
-      bus_(*this, "bus", kBusNames) {}
+      bus_(*this, "bus", kBusNames) {
+  const double hertz = ctx_.clock.hertz(), rate = timing.bytes_per_second;
+  constexpr double kMost = 1e18;
+  if (hertz > kMost || rate > kMost || hertz != std::floor(hertz) || rate != std::floor(rate)) return;
+  bytes_per_second_ = static_cast<std::uint64_t>(rate);
+  hertz_ = static_cast<std::uint64_t>(hertz);
+}
 
 void FixedMemory::reset() { lane_[0] = lane_[1] = {}; }
+
+// The state of a bus is the time that its bytes still take, exactly. If rates are not whole, a bus that never becomes
+// idle has no equal states.
+bool FixedMemory::visit_state(sim::StateVisitor& visitor) {
+  visit_counters(visitor);
+  for (BusUse& lane : lane_) {
+    visitor.sum(lane.all_bytes);
+    const std::uint64_t elapsed = ctx_.clock.now() - lane.busy_from;
+    const auto left =
+        static_cast<__int128_t>(lane.busy_bytes) * hertz_ - static_cast<__int128_t>(elapsed) * bytes_per_second_;
+    const bool is_past = lane.busy_from <= ctx_.clock.now();
+    visitor.value(is_past);
+    if (is_past && hertz_ != 0) {
+      if (left <= 0) continue;  // idle
+      visitor.value(static_cast<std::uint64_t>(left));
+      visitor.value(static_cast<std::uint64_t>(left >> 64));
+    } else {
+      visitor.at(lane.busy_from);
+      visitor.value(lane.busy_bytes);
+    }
+  }
+  return true;
+}
+
+void FixedMemory::recount() {
+  for (const BusUse& lane : lane_) {
+    busy_cycles.follow(whole_nearest(static_cast<double>(lane.all_bytes) / bytes_per_cycle_));
+  }
+}
 
 // Shows a transaction on the bus. Times are annotated and lie ahead.
 void FixedMemory::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
@@ -56,7 +91,7 @@ bool FixedMemory::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payloa
   lane.busy_bytes += bytes;
   lane.all_bytes += bytes;
   const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
-  busy_cycles.raise_to(whole_nearest(cycles(lane.all_bytes)));
+  busy_cycles.follow(whole_nearest(cycles(lane.all_bytes)));
   const std::uint64_t until = lane.busy_from + whole_above(cycles(lane.busy_bytes) - 1e-6);
   lane.until = until;
   delay = ctx_.clock.cycles(until - now);

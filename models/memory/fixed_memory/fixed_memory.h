@@ -32,6 +32,8 @@ class FixedMemory : public Memory, private Target {
   bool is_approximately_timed() const override { return true; }
   std::uint64_t size_bytes() const override { return bytes_; }
   void reset() override;
+  bool visit_state(sim::StateVisitor& visitor) override;
+  void recount() override;
 
   Counter read_words, write_words;
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which data crosses the bus"};
@@ -47,6 +49,7 @@ class FixedMemory : public Memory, private Target {
   std::uint64_t bytes_;
   Contents contents_;
   double bytes_per_cycle_;
+  std::uint64_t bytes_per_second_ = 0, hertz_ = 0;  // 0: not both are whole
   std::uint64_t latency_cycles_;
   // A bus is busy from `busy_from` until `busy_bytes` have crossed it. Deriving the end from the bytes avoids the
   // accumulation of rounding errors.

@@ -14,6 +14,10 @@ class RegisterFile : public Memory, private StreamTarget {
 
   StreamTargetSocket& stream(std::uint32_t engine) override { return engine == 0 ? mac_ : vec_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
+  bool visit_state(sim::StateVisitor& visitor) override {
+    visit_counters(visitor);
+    return true;
+  }
   static std::uint64_t share_bytes(std::uint64_t l0_bytes) { return l0_share_bytes(l0_bytes); }
 
   Counter read_words{*this, "read_words", "16-bit words", "words read", {"attnvp.l0", "read"}};

@@ -30,7 +30,39 @@ Crossings::Crossing& Crossings::make() {
   return crossing;
 }
 
+void Crossings::Crossing::visit_state(sim::StateVisitor& visitor) const {
+  visitor.value(owner());
+  visitor.at(start);
+  visitor.at(due);
+  visitor.value(port);
+  visitor.value(bytes);
+  visitor.value(pace_cycles);
+  if (begun) visitor.value(slot);
+  const Stream& all_of_it = moved();
+  for (int i = 0; i < all_of_it.regions; ++i) {
+    const Region& region = all_of_it.region[static_cast<std::size_t>(i)];
+    visitor.value(region.traffic_bytes << 1 | (region.write ? 1 : 0));
+  }
+}
+
+bool Crossings::visit_state(sim::StateVisitor& visitor) const {
+  for (const PortGroup& group : groups_) {
+    visitor.value(group.crossings);
+    visitor.value(group.alone != nullptr);
+    if (group.alone != nullptr) group.alone->visit_state(visitor);
+  }
+  visitor.value(to_come_.size());
+  for (const Crossing* crossing : to_come_) crossing->visit_state(visitor);
+  visitor.value(begun_);
+  for (std::size_t slot = 0; slot < crossing_.size(); ++slot) {
+    const Crossing* const crossing = crossing_[slot];
+    if (crossing != nullptr && crossing->begun && crossing->slot == slot) crossing->visit_state(visitor);
+  }
+  return share_->visit_state(visitor);
+}
+
 void Crossings::enter(Crossing& crossing) {
+  crossing.end.belongs_to(crossing.owner());
   if (PortQueue* const lane = crossing.lane) {
     if (lane->taken) return lane->waiting.push_back(&crossing);
     lane->taken = true;

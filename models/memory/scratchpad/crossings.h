@@ -37,6 +37,7 @@ class Arbiter {
   // Slots whose end changed in the last open() or close(), without the opened one.
   const std::vector<std::size_t>& moved() const { return moved_; }
   virtual void reset() {}
+  virtual bool visit_state(sim::StateVisitor& /*visitor*/) const { return false; }  // see Module
 
   // Groups of ports that share no bandwidth. A flow that is alone in its group takes alone_cycles(). 0: every flow must
   // be opened.
@@ -56,6 +57,9 @@ class Crossings {
     void is_due() { all.end(*this); }
     const Stream& moved() const { return stream != nullptr ? *stream->stream : run; }
     Withdrawal* withdrawal() const { return stream != nullptr ? stream->withdrawal : nullptr; }
+    // One crossing at a time belongs to a stream or crosses in a lane.
+    const void* owner() const { return stream != nullptr ? static_cast<const void*>(stream) : lane; }
+    void visit_state(sim::StateVisitor& visitor) const;
 
     Crossings& all;
     std::uint64_t start = 0;  // cycle
@@ -103,6 +107,7 @@ class Crossings {
   void drop(Crossing& crossing) { free_.push_back(&crossing); }
   void enter(Crossing& crossing);
   void reset();
+  bool visit_state(sim::StateVisitor& visitor) const;
 
   const Arbiter& arbiter() const { return *share_; }
   std::uint64_t begun() const { return begun_; }  // opened and not ended

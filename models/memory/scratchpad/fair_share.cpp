@@ -64,6 +64,23 @@ void FairShare::close(std::uint64_t now, std::size_t slot) {
   if (group.contended) reallocate(group, now);
 }
 
+bool FairShare::visit_state(sim::StateVisitor& visitor) const {
+  for (const ShareGroup& group : groups_) {
+    visitor.value(group.demand);
+    visitor.value(group.contended);
+    visitor.value(group.flows.size());
+    for (const std::size_t slot : group.flows) {
+      const Flow& f = flows_[slot];
+      visitor.value(slot);
+      visitor.value(f.port);
+      for (const double rate : {f.cap, f.rate, f.remaining}) visitor.value(rate);
+      for (const std::uint64_t cycle : {f.since, f.pace_end, f.finish}) visitor.at(cycle);
+    }
+  }
+  for (const SharePort& port : ports_) visitor.value(port.demand);
+  return true;
+}
+
 void FairShare::ask(ShareGroup& group, Flow& flow, double cap) {
   ports_[flow.port].demand += cap - flow.cap;
   group.demand += cap - flow.cap;

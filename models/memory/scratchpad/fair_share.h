@@ -37,6 +37,7 @@ class FairShare : public Arbiter {
   }
   std::size_t groups() const override { return groups_.size(); }
   std::size_t group_of(std::uint32_t port) const override { return groups_.size() > 1 ? port : 0; }
+  bool visit_state(sim::StateVisitor& visitor) const override;
   bool active(std::size_t slot) const { return flows_[slot].active; }
   std::size_t slots() const { return flows_.size(); }
 

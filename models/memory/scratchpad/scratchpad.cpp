@@ -72,6 +72,21 @@ void Scratchpad::reset() {
   crossings_.reset();
 }
 
+bool Scratchpad::visit_state(sim::StateVisitor& visitor) {
+  visit_counters(visitor);
+  for (std::uint64_t& bytes : port_bytes_) visitor.sum(bytes);
+  for (const Crossings::PortQueue& lane : lanes_) {
+    visitor.value(lane.taken);
+    visitor.value(lane.waiting.size());
+    for (const Crossings::Crossing* crossing : lane.waiting) crossing->visit_state(visitor);
+  }
+  return crossings_.visit_state(visitor);
+}
+
+void Scratchpad::recount() {
+  for (const std::uint64_t bytes : port_bytes_) busiest_port_bytes.follow(bytes);
+}
+
 // A decrease frees the newest allocations of the tag first; tag 0: of all tags.
 void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
   const std::uint64_t before = allocated_.value();
@@ -146,7 +161,7 @@ bool Scratchpad::enter(Crossings::Crossing& crossing, std::uint32_t port, sc_cor
   crossing.port = port % config_.ports;
   crossing.start = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   crossing.response = response;
-  busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
+  busiest_port_bytes.follow(port_bytes_[crossing.port] += crossing.bytes);
   crossings_.enter(crossing);
   return false;
 }

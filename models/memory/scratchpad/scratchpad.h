@@ -31,6 +31,8 @@ class Scratchpad : public Memory, protected Crossings::CrossingOwner, private Ta
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   std::uint64_t tells_from() const override;
   void reset() override;
+  bool visit_state(sim::StateVisitor& visitor) override;
+  void recount() override;
 
   Counter read_words{*this, "read_words", "16-bit words", "words read through all ports", {"attnvp.l1", "read"}};
   Counter write_words{*this, "write_words", "16-bit words", "words written through all ports", {"attnvp.l1", "write"}};
