@@ -130,7 +130,8 @@ placed "$base" $((4 * base)) "${small[@]}" --set "interconnect.kind=plugin:$buil
 placed "$base" $((20 * base)) "${small[@]}" --set "dma.kind=plugin:$built/clocked_dma.so"
 placed $((base / 2)) $((4 * base)) "${small[@]}" --set "mac.kind=plugin:$built/lt_mac.so"
 placed $((base / 2)) $((20 * base)) "${small[@]}" --set "control.cpu=plugin:$built/lt_processor.so"
-placed "$base" $((40 * base)) "${small[@]}" --set "l1.kind=plugin:$built/lt_memory.so" \
+# All at once, with one head: a clocked plug-in takes many events.
+placed $((base / 2)) $((40 * base)) --net H=1,N=48,E=16 --set "l1.kind=plugin:$built/lt_memory.so" \
   --set "interconnect.kind=plugin:$built/lt_interconnect.so" --set "dma.kind=plugin:$built/clocked_dma.so" \
   --set "mac.kind=plugin:$built/lt_mac.so" --set "dram.policy=plugin:$built/libclock.so"
 done_well describe edge --set "l1.kind=plugin:$built/lt_memory.so"
