@@ -1,5 +1,7 @@
 #include "models/machine.h"
 
+#include "models/keys/binding.h"
+
 namespace attnvp {
 
 const std::vector<config::Key<CoreConfig>>& core_keys() {

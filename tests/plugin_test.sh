@@ -1,44 +1,22 @@
 #!/bin/bash
-# Modules of shared libraries in slots of the platform: plugin_test.sh ATTNVP SOURCE_DIR
+# Modules of shared libraries in slots of the platform: plugin_test.sh ATTNVP SOURCE_DIR LIBRARIES
+#   LIBRARIES: the folder of the built plug-ins (plugin/CMakeLists.txt)
+built=$(realpath -- "$3")
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
-source=$(dirname -- "$configs")
 
 wrong "key 'dram.library': found 'nowhere.so': " run --set dram.policy=plugin:nowhere.so
 printf 'int nothing;\n' | g++ -shared -fPIC -x c++ - -o "$in/nothing.so" || exit 1
 wrong "allowed is a library with ATTNVP_MEMORY_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
 wrong "key 'events.kind': found 'plugin:nowhere.so'; allowed: model" run --set events.kind=plugin:nowhere.so
 
-# compile LIBRARY OPTION... SOURCE...: through the compiler's cache where there is one.
-compiler=(g++)
-command -v ccache >/dev/null && compiler=(env CCACHE_BASEDIR="$source" CCACHE_NOHASHDIR=1 ccache g++)
-compile() {
-  local library=$1 word options=() sources=() objects=()
-  shift
-  for word; do
-    if [[ $word == -* ]]; then options+=("$word"); else sources+=("$word"); fi
-  done
-  for word in "${sources[@]}"; do
-    objects+=("$library.${#objects[@]}.o")
-    # shellcheck disable=SC2046
-    "${compiler[@]}" -std=c++20 -DSC_CPLUSPLUS=201703L -fPIC "${options[@]}" -I "$source" $(pkg-config --cflags systemc) \
-      -c "$word" -o "${objects[-1]}" || exit 1
-  done
-  # shellcheck disable=SC2046
-  g++ -shared "${objects[@]}" -o "$library" $(pkg-config --libs systemc) || exit 1
-}
-
 # The example memory, with b_transport and with four phases.
-example=$source/examples/dram_plugin/two_banks.cpp
-compile "$in/libtwo_banks.so" "$example"
-compile "$in/libphases.so" -DTWO_BANKS_PHASES "$example"
-compile "$in/libclock.so" -DTWO_BANKS_PHASES -DTWO_BANKS_CLOCK "$example"
 for library in libtwo_banks libphases libclock; do
-  done_well run "${small[@]}" --set "dram.policy=plugin:$in/$library.so" --json plugin.json
+  done_well run "${small[@]}" --set "dram.policy=plugin:$built/$library.so" --json plugin.json
   holds '.golden.passed and .dram.read_bytes == 9216 and .dram.write_bytes == 3072' plugin.json
   # 64 bytes take 10 or 20 ns: 192 pieces take at least 1,920 ns, 7,200 cycles.
   holds '.cycles > 7200 and .cycles < 40000' plugin.json
-  done_well run "${small[@]}" --set "dram.policy=plugin:$in/$library.so" --data timing --json timing.json
+  done_well run "${small[@]}" --set "dram.policy=plugin:$built/$library.so" --data timing --json timing.json
   jq .cycles plugin.json >"$in/full"
   jq .cycles timing.json >"$in/timing"
   same "$in/full" "$in/timing"
@@ -48,8 +26,7 @@ done
 same "$in/full" "$in/phases" # a target without idle time takes the same time
 
 # Allowed and forbidden behaviour of plug-ins (plugin/modes.cpp).
-compile "$in/modes.so" -O1 "$source/tests/plugin/modes.cpp"
-modes=(--net H=1,N=32,E=32 --set "dram.policy=plugin:$in/modes.so")
+modes=(--net H=1,N=32,E=32 --set "dram.policy=plugin:$built/modes.so")
 cycles_of() { # MODE: into $in/MODE
   PLUGIN_MODE=$1 done_well run "${modes[@]}" --json mode.json
   holds '.golden.passed' mode.json
@@ -129,12 +106,6 @@ for bytes in 0 48 2097152; do
 done
 
 # The other slots, with the examples.
-for example in lt_memory at_memory lt_interconnect clocked_dma lt_mac; do
-  compile "$in/$example.so" -O1 "$source/examples/plugins/$example.cpp"
-done
-# The shipped firmware goes into the processor's library.
-compile "$in/lt_processor.so" -O1 -fno-toplevel-reorder "$source"/examples/plugins/lt_processor.cpp \
-  "$source"/firmware/{runtime,runtime/attention,runtime/product,dataflows}/*.cpp "$source/models/control/control_processor/cpu.cpp"
 # placed FROM TO ARG...: golden values; equal cycles with and without data, with and without run-ahead; between FROM and
 # TO cycles.
 placed() {
@@ -154,28 +125,29 @@ placed() {
 done_well run "${small[@]}" --json base.json
 base=$(jq .cycles base.json)
 rm base.json
-placed "$base" $((2 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.so"
-placed "$base" $((4 * base)) "${small[@]}" --set "interconnect.kind=plugin:$in/lt_interconnect.so"
-placed "$base" $((20 * base)) "${small[@]}" --set "dma.kind=plugin:$in/clocked_dma.so"
-placed $((base / 2)) $((4 * base)) "${small[@]}" --set "mac.kind=plugin:$in/lt_mac.so"
-placed $((base / 2)) $((20 * base)) "${small[@]}" --set "control.cpu=plugin:$in/lt_processor.so"
-placed "$base" $((40 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.so" \
-  --set "interconnect.kind=plugin:$in/lt_interconnect.so" --set "dma.kind=plugin:$in/clocked_dma.so" \
-  --set "mac.kind=plugin:$in/lt_mac.so" --set "dram.policy=plugin:$in/libclock.so"
-done_well describe edge --set "l1.kind=plugin:$in/lt_memory.so"
+placed "$base" $((2 * base)) "${small[@]}" --set "l1.kind=plugin:$built/lt_memory.so"
+placed "$base" $((4 * base)) "${small[@]}" --set "interconnect.kind=plugin:$built/lt_interconnect.so"
+placed "$base" $((20 * base)) "${small[@]}" --set "dma.kind=plugin:$built/clocked_dma.so"
+placed $((base / 2)) $((4 * base)) "${small[@]}" --set "mac.kind=plugin:$built/lt_mac.so"
+placed $((base / 2)) $((20 * base)) "${small[@]}" --set "control.cpu=plugin:$built/lt_processor.so"
+# All at once, with one head: a clocked plug-in takes many events.
+placed $((base / 2)) $((40 * base)) --net H=1,N=48,E=16 --set "l1.kind=plugin:$built/lt_memory.so" \
+  --set "interconnect.kind=plugin:$built/lt_interconnect.so" --set "dma.kind=plugin:$built/clocked_dma.so" \
+  --set "mac.kind=plugin:$built/lt_mac.so" --set "dram.policy=plugin:$built/libclock.so"
+done_well describe edge --set "l1.kind=plugin:$built/lt_memory.so"
 grep -q 'library: .*lt_memory.so".*# set on the command line' "$log/stdout" || failed 'the library of l1 is no setting'
 machine 'attnvp\.cluster0\.cpu: firmware has not ended after 100 cycles; --max-cycles allows more' \
-  run "${small[@]}" --set "control.cpu=plugin:$in/lt_processor.so" --max-cycles 100
+  run "${small[@]}" --set "control.cpu=plugin:$built/lt_processor.so" --max-cycles 100
 staged=(--hw cluster3 --net H=3,N=96,E=32 --dataflow mas --tiling nq=16,nkv=32,kv=stream --set l2.size=1MiB --set l2.staging=true)
-placed 1000 1000000 "${staged[@]}" --set "l2.kind=plugin:$in/at_memory.so"
+placed 1000 1000000 "${staged[@]}" --set "l2.kind=plugin:$built/at_memory.so"
 
 # The same mistakes in other slots.
 for place in l1 l2; do
   name='attnvp\.cluster0\.l1'
-  modes=("${small[@]}" --set "l1.kind=plugin:$in/modes.so")
+  modes=("${small[@]}" --set "l1.kind=plugin:$built/modes.so")
   if [[ $place == l2 ]]; then
     name='attnvp\.l2'
-    modes=("${staged[@]}" --set "l2.kind=plugin:$in/modes.so")
+    modes=("${staged[@]}" --set "l2.kind=plugin:$built/modes.so")
   fi
   broken b_error "$name: its plug-in answered TLM_ADDRESS_ERROR_RESPONSE to $piece $at"
   broken b_throw "$name: its plug-in threw an exception \"thrown in b_transport\\\\nsecond line\" \($piece\) $at"
@@ -185,10 +157,9 @@ for place in l1 l2; do
 done
 
 # Allowed behaviour of interconnects (plugin/network_modes.cpp): equal times over different paths give equal cycles.
-compile "$in/network.so" -O1 "$source/tests/plugin/network_modes.cpp"
 # At 1 GHz its 2 ns are whole cycles.
 at_1_ghz=("${small[@]}" --set clock=1GHz --tiling bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=4)
-modes=("${at_1_ghz[@]}" --set "interconnect.kind=plugin:$in/network.so")
+modes=("${at_1_ghz[@]}" --set "interconnect.kind=plugin:$built/network.so")
 done_well run "${at_1_ghz[@]}" --json base.json
 base=$(jq .cycles base.json)
 rm base.json

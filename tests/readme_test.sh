@@ -24,6 +24,13 @@ trap 'rm -rf -- "$folder"' EXIT
 mkdir "$folder/common"
 cd -- "$folder/common" || exit 1
 
+# With a compiler cache, the projects of all pages share the objects of the firmware's runtime.
+gcc=riscv64-unknown-elf-gcc
+if command -v ccache >/dev/null && command -v $gcc >/dev/null; then
+  mkdir "$folder/compilers" && ln -s "$(command -v ccache)" "$folder/compilers/$gcc"
+  export PATH=$folder/compilers:$PATH CCACHE_NOHASHDIR=1
+fi
+
 # Stand-in for ./vp without set-up and build. The test command is skipped, because it runs this test.
 cat >vp <<STUB
 #!/bin/bash

@@ -32,7 +32,7 @@ attnvp_script(SweepStopped sweep_stopped_test.sh TIMEOUT 900)
 attnvp_script(SweepKilledOften sweep_stopped_test.sh TIMEOUT 900 LABEL long ARGUMENTS 20)
 attnvp_script(FuzzRegress fuzz/regress.sh TIMEOUT 600) # inputs that were findings once, and a few new ones
 attnvp_script(Valgrind sanitizers/valgrind.sh TIMEOUT 1800 LABEL long) # where it is installed
-attnvp_script(Plugin plugin_test.sh TIMEOUT 300)
+attnvp_script(Plugin plugin_test.sh TIMEOUT 300 ARGUMENTS $<TARGET_FILE_DIR:plugin_modes>)
 attnvp_script(Serve serve_test.py TIMEOUT 600) # without a browser
 attnvp_script(Validate validate_test.sh TIMEOUT 300)
 attnvp_script(SweepUnderSlurm slurm_test.sh TIMEOUT 900 LABEL long)

@@ -177,9 +177,14 @@ holds '[.rows[] | (.predicted / .measured - 1) | if . < 0 then -. else . end] |
   (map(select(. > 0.1)) | length) == 0 and (map(select(. > 0.05)) | length) <= 6' dram.json
 [[ $(wc -l <dram.csv) -eq 121 ]] || failed "dram.csv has $(wc -l <dram.csv) lines"
 grep -q '</svg>' dram.html || failed "no plot in dram.html"
-done_well validate dram-curves --json again.json
-same dram.json again.json
-rm -- dram.json dram.csv dram.html again.json
+rm -- dram.json dram.csv dram.html
+# Equal inputs give equal bytes, with some of the rows.
+grep -v '^#' "$configs/validation/dram-curves.csv" | head -n 13 >"$in/dram.csv"
+for n in 1 2; do
+  done_well validate --data "$in/dram.csv" --json rows.json
+  mv -- rows.json "$in/rows$n.json"
+done
+same "$in/rows1.json" "$in/rows2.json"
 
 # Attention kernels on GPUs: the small rows.
 { grep -v '^#' "$configs/validation/attention.csv" | head -n 1

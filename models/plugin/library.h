@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/keys/binding.h"
 #include "models/keys/key.h"
 #include "models/plugin/plugin.h"
 #include "models/registry.h"

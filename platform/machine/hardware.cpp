@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "models/keys/binding.h"
 #include "models/memory/banked_dram/config.h"
 #include "models/registry.h"
 #include "platform/base/origin.h"

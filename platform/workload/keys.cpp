@@ -2,6 +2,7 @@
 #include "platform/workload/keys.h"
 
 #include "firmware/hal/job.h"
+#include "models/keys/binding.h"
 
 namespace attnvp::workload {
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "models/keys/binding.h"
 #include "platform/machine/words.h"
 #include "platform/workload/keys.h"
 

@@ -14,6 +14,7 @@
 #include "models/interconnect/bus/payload.h"
 #include "models/interconnect/bus/stream.h"
 #include "models/interconnect/interconnect.h"
+#include "models/keys/binding.h"
 #include "models/memory/register_file/register_file.h"
 #include "models/memory/scratchpad/scratchpad.h"
 #include "models/registry.h"

@@ -11,6 +11,7 @@
 #include "models/control/riscv_processor/program.h"
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"
+#include "models/keys/binding.h"
 #include "models/registry.h"
 #include "models/sim/module.h"
 

@@ -22,6 +22,7 @@
 #include "models/interconnect/config.h"
 #include "models/interconnect/interconnect.h"
 #include "models/interconnect/network/link_network.h"
+#include "models/keys/binding.h"
 #include "models/registry.h"
 
 namespace attnvp {

@@ -9,6 +9,7 @@
 
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"
+#include "models/keys/binding.h"
 #include "models/registry.h"
 #include "models/sim/trace/command_trace.h"
 

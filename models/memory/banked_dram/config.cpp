@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/keys/binding.h"
+
 namespace attnvp {
 
 namespace {

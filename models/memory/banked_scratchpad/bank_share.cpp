@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/keys/binding.h"
 #include "models/memory/scratchpad/scratchpad.h"
 #include "models/registry.h"
 

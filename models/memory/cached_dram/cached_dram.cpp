@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/interconnect/bus/payload.h"
+#include "models/keys/binding.h"
 #include "models/registry.h"
 #include "models/sim/trace/command_trace.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "models/interconnect/bus/payload.h"
+#include "models/keys/binding.h"
 #include "models/memory/config.h"
 #include "models/registry.h"
 #include "models/sim/trace/command_trace.h"

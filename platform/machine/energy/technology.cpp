@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "models/keys/binding.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/energy/machine_model.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "models/interconnect/bus/payload.h"
+#include "models/keys/binding.h"
 #include "models/memory/memory.h"
 #include "models/memory/storage/paged_memory.h"
 #include "models/registry.h"
