@@ -107,6 +107,7 @@ struct MachineConfig {
   std::string name = "edge";
   double clock_hz = 3.75e9;
   std::uint32_t clusters = 1;
+  std::uint32_t cluster_groups = 1;
   std::uint32_t cores = 2;  // per cluster
   // Defaults of every core.
   MacConfig mac;
@@ -138,6 +139,11 @@ struct MachineConfig {
         &C::clock_hz);
     key(number("clusters", KeyUnit::kCount, 1, 1024, "clusters, each with its own L1, DMA and control processor"),
         &C::clusters);
+    key(number(
+            "cluster_groups", KeyUnit::kCount, 1, 255,
+            "groups of clusters that thread blocks go to in turn, however busy a group is (grid=blocks, grid=heads); "
+            "cluster k is in group k modulo this"),
+        &C::cluster_groups);
     key(number("cores", KeyUnit::kCount, 1, 64,
                "cores per cluster, each with a MAC engine, a VEC engine and an L0; or a list of them, each with the "
                "keys of "

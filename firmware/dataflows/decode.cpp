@@ -24,7 +24,8 @@ void run(Runtime& rt, DecodeDeal deal) {
                           : deal != DecodeDeal::kSplit
                               ? 1
                               : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
-  StreamK work(contexts, slots, splits, blocks);
+  const GridOrder order{blocks ? max<uint32_t>(rt.machine().cluster_groups, 1) : 0, plan.heads_first};
+  StreamK work(contexts, slots, splits, order);
 #if ATTNVP_HETEROGENEOUS_CORES
   if (rt.is_heterogeneous()) work.deal_by_weight(rt.deal(), rt.machine().clusters, rt.cores());
 #endif

@@ -70,6 +70,7 @@ struct MachineInfo {
   std::uint16_t resident_tiles;  // tiles that the PEs of a MAC array hold for row operations; 0: PEs only multiply
   std::uint16_t softmax_rate;    // elements per 16 cycles of a VEC engine, at least 1
   std::uint8_t dram_sharers;     // clusters that together saturate dram_rate, in sixteenths, at least 16
+  std::uint8_t cluster_groups;   // that a grid's thread blocks go to in turn; cluster k is in group k modulo these
   std::uint16_t dram_rate;  // DRAM bytes per 16 cycles, all clusters together; 0: unknown, or clusters share reads of
                             // the same bytes
   std::uint64_t l1_bytes, l0_bytes;

@@ -157,6 +157,7 @@ struct VecConfig {
   std::uint32_t exp_lane_cycles = 20;
   std::uint32_t div_lane_cycles = 6;
   bool exp_unit = false;               // exponentials in a unit of their own beside the lanes
+  bool computes_masked = false;        // masked elements take the lanes too
   std::uint32_t pipeline_cycles = 16;  // last element in to last result out
   std::uint32_t queue_depth = 16;      // descriptors
   std::string kind = "model";
@@ -186,6 +187,10 @@ struct VecConfig {
              "exponentials of primitive row operations have a unit of their own: they take as long, while the lanes "
              "work on other elements"),
         &C::exp_unit);
+    key(flag("computes_masked",
+             "masked elements of softmax take as long as visible ones, as on lanes that execute one instruction; "
+             "false: they are skipped"),
+        &C::computes_masked);
     key(pipeline_cycles_key("element"), &C::pipeline_cycles);
     key(queue_depth_key("a VEC engine holds"), &C::queue_depth);
     key(config::kind("kind", "vec", "the VEC engines"), &C::kind);

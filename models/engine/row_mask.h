@@ -12,12 +12,12 @@ namespace attnvp {
 
 class RowMask {
  public:
-  // `columns`: length of a row.
-  RowMask(const hal::Descriptor& d, std::uint64_t columns)
+  // `columns`: length of a row. `applies`: otherwise all columns are visible.
+  RowMask(const hal::Descriptor& d, std::uint64_t columns, bool applies = true)
       : rule_(d.tail.rule),
         columns_(columns),
         rows_(d.rows),
-        masked_((d.flags & hal::kMasked) != 0),
+        masked_(applies && (d.flags & hal::kMasked) != 0),
         mapped_(masked_ && (d.flags & hal::kBlocked) != 0),
         by_run_(mapped_ || (masked_ && rule_.mask.has_patterns())) {}
 

@@ -222,6 +222,7 @@ hal::MachineInfo machine_info(const MachineConfig& m, const workload::Workload& 
   info.softmax_rate = static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>(std::uint64_t{core.vec.lanes} * 16 / core.vec.softmax_lane_cycles, 1, 0xFFFF));
   add_dram_rate(info, m);
+  info.cluster_groups = static_cast<std::uint8_t>(m.cluster_groups);
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = core.l0.size_bytes;
   return info;

@@ -44,6 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"H=3,NQ=4,NKV=128,E=64,type=int8", "flash2:kernels=2", 4, 1},
                     Case{"H=3,NQ=4,NKV=128,E=64,type=int8", "flash-decoding:grid=blocks", 4, 1},
                     Case{"H=2,NQ=40,NKV=150,E=64,causal=1,window=30", "flash2:grid=blocks", 32, 1, 40},
+                    Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=heads", 32, 1},
                     Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=steps", 32, 2},
                     Case{"H=2,NQ=40,NKV=150,E=64", "flash2:grid=steps,share=2,kernels=1", 32, 1, 40}));
 
@@ -61,6 +62,25 @@ TEST(ThreadBlockLaunch, TakesItsTimeForEveryBlockOfAWorker) {
   slow.own<LaunchConfig>().block_seconds = 1e-6;
   const std::uint64_t with = run(slow, c, false).cycles;
   EXPECT_NEAR(static_cast<double>(with - without), 3 * 3750, 0.1 * 3750);
+}
+
+// Four row blocks of 1, 2, 3 and 4 tiles a head. If four groups take turns, blocks of equal rows of all heads go to the
+// same group; if heads come first, a group has whole heads.
+TEST(ThreadBlockGroups, TakeTurns) {
+  const auto most = [](const std::string& heads, const char* grid, const std::string& clusters, const char* groups) {
+    const MachineConfig m =
+        config::load_hardware("edge", {"clusters=" + clusters, "cores=1", std::string("cluster_groups=") + groups});
+    const std::string net = "H=" + heads + ",NQ=128,NKV=128,E=16,causal=1",
+                      dataflow = std::string("flash2:grid=") + grid;
+    return run(m, {net.c_str(), dataflow.c_str(), 32, 1, 32}, false).statistic("partition.max");
+  };
+  EXPECT_EQ(most("4", "blocks", "4", "1"), 12U);  // 40 tiles, each block to the cluster that is done first
+  EXPECT_EQ(most("4", "blocks", "4", "4"), 16U);
+  EXPECT_EQ(most("4", "heads", "4", "4"), 10U);
+  EXPECT_EQ(most("4", "blocks", "8", "4"), 8U);  // two clusters a group
+  EXPECT_EQ(most("4", "blocks", "8", "8"), 8U);  // every other head
+  // More blocks than are dealt one by one: 2,100 of each kind.
+  EXPECT_EQ(most("2100", "blocks", "8", "4"), 1050U * 4);
 }
 
 // 8 heads on 3 clusters with 8 tiles each: the longest worker has 24 steps. Transfers hide behind longer steps.

@@ -22,7 +22,7 @@ uint64_t slot_bytes(const Runtime& rt, const DecodePlan& p) {
 }
 
 const char* const kGrids[] = {"workers", "blocks", nullptr};
-const char* const kStepGrids[] = {"workers", "blocks", "steps", nullptr};
+const char* const kStepGrids[] = {"workers", "blocks", "steps", "heads", nullptr};
 const char* const kShares[] = {"1", "2", "3", "4", nullptr};
 const char* const kKernels[] = {"0", "1", "2", "3", nullptr};
 constexpr DataflowOption kShareEntry = {"share", kShares, "workers, or thread blocks, that share a core"};
@@ -41,7 +41,8 @@ const DataflowOption kGridOptions[] = {
 
 const DataflowOption kFlash2Options[] = {
     {"grid", kStepGrids,
-     "as of flash3; steps: a Pallas grid, every tile of keys dealt when the one before is done, tiles loading ahead"},
+     "as of flash3; steps: a Pallas grid, every tile of keys dealt when the one before is done, tiles loading ahead; "
+     "heads: as blocks, with the blocks of all heads before the next row block"},
     kShareEntry,
     kKernelsEntry,
     {nullptr, nullptr, nullptr}};
@@ -51,6 +52,8 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
   if (grids) {
     const uint32_t* option = rt.job().option;
     p.grid = static_cast<Grid>(option[kGridOption]);
+    p.heads_first = p.grid == Grid::kHeads;
+    if (p.heads_first) p.grid = Grid::kBlocks;
     p.share = option[kShareOption] + 1;
     p.kernels = option[kKernelsOption];
   }

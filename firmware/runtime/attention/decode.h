@@ -18,11 +18,13 @@ enum class Grid : uint32_t {
   kWorkers,  // persistent workers that load ahead across pieces; tiles as large as their rows and keys
   kBlocks,   // GPU thread blocks, each dispatched after the previous one; tiles padded to m0 x n0; heads merged by a
              // kernel of their own
-  kSteps     // a Pallas grid: every tile is a step, dispatched after the previous one; later tiles are loaded meanwhile
+  kSteps,    // a Pallas grid: every tile is a step, dispatched after the previous one; later tiles are loaded meanwhile
+  kHeads     // kBlocks, a row block of all heads before the next row block
 };
 
 struct DecodePlan {
   Grid grid = Grid::kWorkers;
+  bool heads_first = false;
   uint32_t share = 1;    // workers per core
   uint32_t kernels = 0;  // additional kernel launches
   DecodeTiling tiling{};

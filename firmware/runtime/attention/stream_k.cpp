@@ -127,12 +127,14 @@ uint32_t Contexts::head_with(uint32_t tile, uint32_t& before) const {
   return head * first_[1];
 }
 
-void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
+void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head, bool heads_first) const {
   uint32_t b = 0;
   for (; i >= heads_ * (first_[b + 1] - first_[b]); ++b) i -= heads_ * (first_[b + 1] - first_[b]);
   const RowBlocks& cut = blocks(b);
   const uint32_t group = cut.heads(), places = cut.count() / group;
-  const uint32_t place = i % places, query_head = i / places;
+  const uint32_t query_heads = heads_ * group;
+  const uint32_t place = heads_first ? i / query_heads : i % places;
+  const uint32_t query_head = heads_first ? i % query_heads : i / places;
   head = query_head / group;
   context = context_of(b, place * group + query_head % group);
 }
@@ -170,13 +172,14 @@ uint64_t Contexts::row_of(Runtime& rt, uint32_t b, uint32_t head, uint32_t key) 
 }
 
 // Grid and loads follow the public implementation of LeanAttention; its 2 workers per SM are the slots here.
-StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves)
-    : contexts_(contexts), splits_(splits), waves_(waves) {
+StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, GridOrder order)
+    : contexts_(contexts), splits_(splits), grid_(order) {
   const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
+    grid_.groups = min(grid_.groups, workers_);
     const bool whole = splits == 1 && (contexts.uneven() || contexts.by_head());
-    if ((whole || waves) && uint64_t{heads} * splits <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves(waves);
+    if ((whole || waves()) && uint64_t{heads} * splits <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves();
     return;
   }
   uint64_t grid = min<uint64_t>(slots, uint64_t{32} * heads);
@@ -188,7 +191,7 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool
 }
 
 // Dispatching a thread block takes about half as long as a tile.
-void StreamK::deal_in_waves(bool handed_out) {
+void StreamK::deal_in_waves() {
   dealt_ = contexts_.heads() * contexts_.count() * splits_;
   uint32_t done[kMostInWaves] = {};
   uint64_t before = 0;                                            // tiles before the piece
@@ -199,11 +202,12 @@ void StreamK::deal_in_waves(bool handed_out) {
     before += tiles;
   }
   if (contexts_.by_head()) return;
+  const uint32_t groups = max(grid_.groups, uint32_t{1});
   for (uint32_t i = 0; i < dealt_; ++i) {
-    uint32_t first = 0;
-    for (uint32_t w = 1; w < workers_; ++w) first = done[w] < done[first] ? w : first;
+    uint32_t first = i % groups;
+    for (uint32_t w = first; w < workers_; w += groups) first = done[w] < done[first] ? w : first;
     const Segment s = piece(i);
-    if (s.valid) done[first] += 2 * s.tiles + (handed_out ? 1 : 0);
+    if (s.valid) done[first] += 2 * s.tiles + (waves() ? 1 : 0);
     worker_of_item_[i] = static_cast<std::uint8_t>(first);
   }
 }
@@ -304,8 +308,8 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
 Segment StreamK::piece(uint32_t item) const {
   Segment s;
   const uint32_t global = item / splits_, part = item % splits_;
-  if (splits_ == 1 && (contexts_.uneven() || contexts_.by_head() || waves_)) {
-    contexts_.in_order(global, s.context, s.head);
+  if (splits_ == 1 && (contexts_.uneven() || contexts_.by_head() || waves())) {
+    contexts_.in_order(global, s.context, s.head, grid_.heads_first);
   } else {
     s.context = global / contexts_.heads();
     s.head = global % contexts_.heads();
@@ -377,9 +381,10 @@ void StreamK::report(Runtime& rt) const {
   for (uint32_t w = 0; splits_ > 0 && w < workers_; ++w) {
     uint32_t here = 0;
     const uint32_t all = contexts_.heads() * contexts_.count() * splits_;
-    for (uint32_t i = w, n = 0; dealt_ == 0 && n * workers_ < all; i += workers_, ++n) {
-      const uint64_t item = is_shifted() ? shifted_item(w, n) : i;
-      if (item < all) here += piece(static_cast<uint32_t>(item)).tiles;
+    for (uint32_t n = 0; dealt_ == 0; ++n) {
+      const uint64_t item = is_shifted() ? shifted_item(w, n) : w + uint64_t{n} * workers_;
+      if (item >= all) break;
+      here += piece(static_cast<uint32_t>(item)).tiles;
     }
     for (uint32_t i = 0; i < dealt_; ++i) here += worker_of_item_[i] == w ? piece(i).tiles : 0;
     if (here > most) high_load = 0;

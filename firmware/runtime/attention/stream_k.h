@@ -50,8 +50,9 @@ class Contexts {
   uint32_t all_tokens(uint32_t batch) const { return keys_[batch]; }
   uint32_t run_of(uint32_t key, uint32_t keys) const { return page_ == 0 ? keys : min(keys, page_ - key % page_); }
   bool uneven() const { return mask_.any() && count() > batches_; }
-  // The i-th head of all contexts in the order of public kernels: all row blocks, then the next head.
-  void in_order(uint32_t i, uint32_t& context, uint32_t& head) const;
+  // The i-th head of all contexts in the order of a public kernel: all row blocks of a head and then the next head, or
+  // `heads_first` one row block of all heads and then the next row block.
+  void in_order(uint32_t i, uint32_t& context, uint32_t& head, bool heads_first = false) const;
   // First entry, in that order, of the head that contains tile `tile` of all tiles, and the number of tiles before it.
   uint32_t head_with(uint32_t tile, uint32_t& before) const;
   uint32_t total_tiles() const { return total_tiles_; }
@@ -91,12 +92,18 @@ class Contexts {
 
 extern const Statistic kPartitionStatistics[];
 
+struct GridOrder {
+  uint32_t groups = 0;  // of workers: worker w is in group w modulo these; 0: no grid
+  bool heads_first = false;
+};
+
 class StreamK {
  public:
-  // splits = 0: stream-K; otherwise pieces per context. `waves`: each piece goes to the worker that is done first, in
-  // the order of a GPU's grid; otherwise round-robin. Above kMostDealt whole contexts in waves: round-robin, shifted by
-  // one worker from wave to wave, so that no worker has the same row block of every head.
-  StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves = false);
+  // splits = 0: stream-K; otherwise pieces per context. Without `order.groups` round-robin, otherwise in the order of a
+  // GPU's grid: groups of workers take turns, and a group's piece goes to its worker that is done first. Above
+  // kMostDealt whole contexts its workers take turns too, shifted by one from wave to wave, so that none has the same
+  // row block of every head.
+  StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, GridOrder order = {});
 
 #if ATTNVP_HETEROGENEOUS_CORES
   // Assigns each whole context to the worker that finishes it first. Above kMostDealt contexts, the order stays
@@ -121,12 +128,16 @@ class StreamK {
   uint32_t worker_of(uint32_t tile) const;
   void skip_to(uint32_t tile, uint32_t& context, uint32_t& start) const;
   uint32_t first_tile(uint32_t worker) const;
-  void deal_in_waves(bool handed_out);
+  void deal_in_waves();
   Segment streamed(uint32_t worker, uint32_t n) const;
   Segment by_head(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
-  bool is_shifted() const { return waves_ && splits_ == 1 && dealt_ == 0; }
-  uint64_t shifted_item(uint32_t worker, uint32_t n) const { return uint64_t{n} * workers_ + (worker + n) % workers_; }
+  bool waves() const { return grid_.groups > 0; }
+  bool is_shifted() const { return waves() && splits_ == 1 && dealt_ == 0; }
+  uint64_t shifted_item(uint32_t worker, uint32_t n) const {
+    const uint32_t group = worker % grid_.groups, members = (workers_ - group - 1) / grid_.groups + 1;
+    return (uint64_t{n} * members + (worker / grid_.groups + n) % members) * grid_.groups + group;
+  }
   Segment piece(uint32_t item) const;  // split: index over all pieces; invalid if a shorter context has fewer pieces
 
   // In waves: worker of each item, in the order of assignment.
@@ -144,7 +155,7 @@ class StreamK {
 
   const Contexts& contexts_;
   uint32_t splits_;
-  bool waves_;
+  GridOrder grid_;
   uint32_t workers_ = 0, most_ = 0, high_load_ = 0;  // high_load_ workers have most_ tiles, the others one less
 };
 

@@ -32,8 +32,18 @@ std::uint64_t VecPlanner::row_cycles(std::uint64_t columns) const {
   return ceil_div(columns * config_.softmax_lane_cycles, config_.row_lanes());
 }
 
-std::uint64_t VecPlanner::visible(const hal::Descriptor& d) {
-  const RowMask mask(d, d.operand[0].columns);
+RowMask VecPlanner::mask(const hal::Descriptor& d, std::uint64_t columns) const {
+  return {d, columns, !config_.computes_masked};
+}
+
+RowOp VecPlanner::row_op(const hal::Descriptor& d) const {
+  RowOp op = row_op_of(d);
+  if (config_.computes_masked) op.visible = op.rows * op.elements;
+  return op;
+}
+
+std::uint64_t VecPlanner::visible(const hal::Descriptor& d) const {
+  const RowMask mask = this->mask(d, d.operand[0].columns);
   if (!mask.masked()) return std::uint64_t{d.rows} * d.operand[0].columns;
   std::uint64_t sum = 0;
   for (std::uint64_t row = 0; row < d.rows; ++row) sum += mask.of(row).count();
@@ -81,8 +91,8 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
     region.traffic_bytes = bytes;
     return region;
   };
-  // Masked elements are neither read nor computed; their zeros are written.
-  const RowMask mask(d, columns);
+  // Masked elements are neither read nor computed, unless config_.computes_masked; their zeros are written.
+  const RowMask mask = this->mask(d, columns);
   const RowCycles cycles(mask, mask.masked() ? rows : 0, config_.rows,
                          [&](std::uint64_t n) { return row_cycles(n + sinks); });
   const auto seen_bytes = [&](std::uint64_t row) { return mask.of(row).count() * sizeof(arith::Half); };
@@ -108,7 +118,7 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
 
 // Sub-tiles: as many whole rows as the lanes take at once, at least one.
 Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
-  const RowOp op = row_op_of(d);
+  const RowOp op = row_op(d);
   if (op.refusal.any()) return op.refusal;
   const auto over_lanes = [&](std::uint64_t lane_cycles) { return ceil_div(lane_cycles, config_.lanes); };
   const auto over_row_lanes = [&](std::uint64_t lane_cycles) { return ceil_div(lane_cycles, config_.row_lanes()); };
@@ -124,7 +134,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   };
   plan.last.pace_cycles = cycles(last_rows);
   plan.body.pace_cycles = cycles(op.rows) - std::min(cycles(op.rows), plan.last.pace_cycles);
-  const RowMask mask(d, op.elements);
+  const RowMask mask = this->mask(d, op.elements);
   const bool masked = op.reduces && mask.masked();
   if (masked) {
     const RowCycles of_rows(mask, op.rows, config_.rows,
@@ -202,7 +212,7 @@ VecWork& VecWork::operator+=(const VecWork& o) {
 VecWork VecPlanner::work(const hal::Descriptor& d) const {
   VecWork work;
   if (is_row_op(d.opcode)) {
-    work.rows = row_op_of(d).all();
+    work.rows = row_op(d).all();
   } else {
     const std::uint64_t sinks = sinks_of_a_row(d);
     work.elements = visible(d) + d.rows * sinks;

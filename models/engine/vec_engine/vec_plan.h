@@ -28,7 +28,9 @@ class VecPlanner {
   VecWork work(const hal::Descriptor& descriptor) const;
 
  private:
-  static std::uint64_t visible(const hal::Descriptor& descriptor);  // elements of softmax
+  RowMask mask(const hal::Descriptor& descriptor, std::uint64_t columns) const;  // of the elements that take time
+  std::uint64_t visible(const hal::Descriptor& descriptor) const;                // elements of softmax
+  RowOp row_op(const hal::Descriptor& descriptor) const;
   std::uint64_t row_cycles(std::uint64_t columns) const;
   Refusal plan_softmax(const hal::Descriptor& descriptor, Plan& plan) const;
   Refusal plan_row_op(const hal::Descriptor& descriptor, Plan& plan) const;

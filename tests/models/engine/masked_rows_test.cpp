@@ -113,6 +113,27 @@ TEST(MaskedRow, TakesTheTimeOfWhatItSees) {
             64 * 64 - cycles + (16 - 7) - 5);  // the fill: 16 words of 64 bytes, or 7; a longer descriptor: 5
 }
 
+// Lanes that compute masked elements: the time and the work of rows without a mask; a longer descriptor: 5 cycles.
+TEST(MaskedRow, TakesTheTimeOfAllColumnsIfLanesComputeThem) {
+  const auto cost_of = [](const hal::Descriptor& d) {
+    MachineConfig m = machine();
+    m.vec.computes_masked = true;
+    Bench bench(m);
+    std::vector<std::uint64_t> cost = {cycles_of(bench, kVec, d)};
+    for (const char* counter : {"elements", "lane_ops", "exp_ops"}) {
+      cost.push_back(bench.core().vec->value(counter));
+    }
+    return cost;
+  };
+  const hal::Descriptor one_pass =
+      online(hal::Opcode::kOnlineSoftmax, 64, 512, hal::kFirst, {{kS, 1024}, {kS, 1024}, {kM, 2}, {kTile, 8}});
+  for (const hal::Descriptor& d : {softmax(64, 512, kS, kP), one_pass}) {
+    std::vector<std::uint64_t> expected = cost_of(d);
+    expected[0] += 5;
+    EXPECT_EQ(cost_of(masked(d, causal(512, 0), 192, 0)), expected);
+  }
+}
+
 TEST(MaskedRow, IsRefusedWithoutItsMask) {
   hal::Descriptor shorter = masked(softmax(4, 16, kS, kP), causal(4, 0), 0, 0);
   shorter.length = 128;
