@@ -15,7 +15,7 @@ class Sum {
   explicit Sum(const job::RunResult& first) : sum_(first) {
     sum_.cycles = 0;
     sum_.wall_seconds = 0;
-    sum_.events = 0;
+    sum_.events = sum_.skipped_cycles = 0;
     sum_.golden = {};
     sum_.golden.passed = true;
     sum_.utilization = {};
@@ -32,6 +32,7 @@ class Sum {
     sum_.cycles += times * r.cycles;
     sum_.wall_seconds += r.wall_seconds;
     sum_.events += r.events;
+    sum_.skipped_cycles += r.skipped_cycles;
     add_golden(r.golden);
     sum_.utilization.mac += cycles * r.utilization.mac;
     sum_.utilization.vec += cycles * r.utilization.vec;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "models/interconnect/bus/stream.h"
+#include "models/sim/descriptor_shape.h"
 
 namespace attnvp {
 
@@ -56,21 +57,10 @@ std::uint8_t SignallingDescriptors::tag(std::uint64_t address) const {
   return 0;
 }
 
-int dram_operand(const hal::Descriptor& d) {
-  int found = -1;
-  for (int i = 0; i < hal::kOperands; ++i) {
-    if (d.operand[i].address < hal::kDramBase || d.operand[i].address >= hal::kL2Base) continue;
-    if (found >= 0) return -1;
-    found = i;
-  }
-  return found;
-}
-
 std::uint64_t SignallingDescriptors::shape_of(const hal::Descriptor& descriptor) const {
   sim::StateVisitor shape;
   hal::Descriptor d = descriptor;
-  d.head = 0;
-  d.row_block = 0;
+  make_canonical(d);
   if (const int operand = dram_operand(d); operand >= 0) {
     shape.value(tag(d.operand[operand].address));
     shape.value(operand);

@@ -34,9 +34,6 @@ struct StallReason {
   bool operator==(const StallReason& o) const { return kind == o.kind && by == o.by && tag == o.tag; }
 };
 
-// The operand in DRAM, if there is exactly one; -1 otherwise.
-int dram_operand(const hal::Descriptor& descriptor);
-
 // Last signalling descriptor of every event of a platform.
 class SignallingDescriptors {
  public:

@@ -297,7 +297,7 @@ std::string to_json(const job::RunResult& r, const std::string& hardware, const 
   }
   if (!parts.timeline.empty()) j["timeline"] = parts.timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
-  j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
+  j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}, {"skipped_cycles", r.skipped_cycles}};
   return json_text(j);
 }
 

@@ -172,6 +172,7 @@ RunResult Runner::run_once(const workload::Workload& network, const Schedule& sc
   }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.events = events() - before;
+  result.skipped_cycles = p.context().skipped_cycles;
 
   check_ended(p, placed.what());
   placed.read_answers(result);

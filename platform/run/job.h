@@ -82,7 +82,8 @@ struct RunResult {
   double tdp_watts = 0;             // power limit of the machine; 0: none
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb], BF16 as FP16; empty in timing mode
   double wall_seconds = 0;
-  std::uint64_t events = 0;  // events of the event queue and delta cycles
+  std::uint64_t events = 0;          // events of the event queue and delta cycles
+  std::uint64_t skipped_cycles = 0;  // of periods that were not simulated (SteadyState)
 
   double seconds() const { return static_cast<double>(cycles) / frequency_hz; }
   // Sum over modules whose last name part is `module`: "dram", "mac".

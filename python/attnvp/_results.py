@@ -153,7 +153,7 @@ class Result(Record):
     bound: Bound
     time: Record  # cycles of every engine by reason
     counters: Record  # of every module
-    simulation: Record  # of the simulator: wall_seconds, events
+    simulation: Record  # of the simulator: wall_seconds, events, skipped_cycles
 
     _output: Any = None
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "explore/tuning/tuner.h"
-#include "platform/run/platform.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 
@@ -82,7 +81,7 @@ Outcome run(std::uint32_t number, const std::string& steady_state) {
     options.full_data = false;
     for (int job = 0; job < 2; ++job) {  // the second one begins at another time
       o.result = runner.run(workload, schedule, nullptr, options);
-      o.skipped += runner.platform().context().skipped_cycles;
+      o.skipped += o.result.skipped_cycles;
     }
   } catch (const std::runtime_error& e) {
     o.refusal = e.what();
@@ -90,9 +89,9 @@ Outcome run(std::uint32_t number, const std::string& steady_state) {
   return o;
 }
 
-class SteadyState : public testing::TestWithParam<std::uint32_t> {};
+class SteadyStateJobs : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(SteadyState, ChangesNoResult) {
+TEST_P(SteadyStateJobs, ChangesNoResult) {
   int done = 0, skipped = 0;
   for (std::uint32_t i = 0; i < kOfAGroup; ++i) {
     const std::uint32_t number = GetParam() * kOfAGroup + i;
@@ -115,7 +114,46 @@ TEST_P(SteadyState, ChangesNoResult) {
   EXPECT_GE(skipped, static_cast<int>(kOfAGroup) / 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Jobs, SteadyState, testing::Range(0U, kGroups));
+INSTANTIATE_TEST_SUITE_P(Jobs, SteadyStateJobs, testing::Range(0U, kGroups));
+
+// Period of a product by hand: two cores, each with one command for every 256 of the depth. All but the first and the
+// last tiles repeat, so that the events do not grow with the rows.
+TEST(SteadyState, TimeGrowsWithWhatDiffers) {
+  const MachineConfig machine = config::load_hardware("edge", {});
+  const auto events = [&machine](std::uint32_t rows) {
+    const workload::Workload product = workload::load(fmt::format("gemm:{}x1600x2048", rows));
+    job::Schedule schedule = job::parse_dataflow("gemm");
+    schedule.tiling = job::parse_tiling("nq=256,nkv=800,m0=32,n0=32,k0=64,kv=2,kd=256");
+    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    job::RunOptions options;
+    options.full_data = false;
+    return runner.run(product, schedule, nullptr, options).events;
+  };
+  EXPECT_LT(events(64 * 512), 2 * events(16 * 512));
+}
+
+// A limit of cycles within a repetition ends the run with the same sentence at the same cycle.
+TEST(SteadyState, KeepsTheLimitOfCycles) {
+  const workload::Workload layer = workload::load("H=4,N=1024,E=64");
+  const auto refusal = [&layer](const std::string& steady_state, std::uint64_t most) -> std::string {
+    const MachineConfig machine = config::load_hardware("edge", {"simulation.steady_state=" + steady_state});
+    const job::Schedule schedule = explore::first_fit(machine, layer, job::parse_dataflow("mas"));
+    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    job::RunOptions options;
+    options.full_data = false;
+    options.most_cycles = most;
+    try {
+      return fmt::format("{} cycles", runner.run(layer, schedule, nullptr, options).cycles);
+    } catch (const job::RunError& e) {
+      return e.what();
+    }
+  };
+  const std::uint64_t all = std::stoull(refusal("off", 0));
+  for (int percent = 5; percent <= 100; percent += 5) {
+    const std::uint64_t most = all * static_cast<std::uint64_t>(percent) / 100;
+    EXPECT_EQ(refusal("on", most), refusal("off", most)) << percent;
+  }
+}
 
 }  // namespace
 }  // namespace attnvp::runs

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
+#include "models/sim/descriptor_shape.h"
 
 namespace attnvp {
 
@@ -238,17 +239,13 @@ bool SteadyState::equals(const AccessRecord& made, const void* data, const Acces
   const void* const before = &data_[r.data];
   if (data == before) return true;
   if (!r.is_descriptor) return std::memcmp(data, before, r.bytes) == 0;
-  hal::Descriptor d{};
+  hal::Descriptor d{}, former{};
   std::memcpy(&d, data, std::min<std::size_t>(r.bytes, sizeof d));
-  std::memcpy(&d.head, static_cast<const unsigned char*>(before) + offsetof(hal::Descriptor, head), sizeof d.head);
-  std::memcpy(&d.row_block, static_cast<const unsigned char*>(before) + offsetof(hal::Descriptor, row_block),
-              sizeof d.row_block);
-  if (r.moves) {
-    const std::size_t at = address_offset(r.operand);
-    std::memcpy(reinterpret_cast<unsigned char*>(&d) + at, static_cast<const unsigned char*>(before) + at,
-                sizeof(std::uint64_t));
-  }
-  return std::memcmp(&d, before, r.bytes) == 0;
+  std::memcpy(&former, before, std::min<std::size_t>(r.bytes, sizeof former));
+  if (r.moves) d.operand[r.operand].address = former.operand[r.operand].address;
+  make_canonical(d);
+  make_canonical(former);
+  return std::memcmp(&d, &former, r.bytes) == 0;
 }
 
 // Ranges that are both read and written move as a whole, so that the same commands touch the same bytes.
