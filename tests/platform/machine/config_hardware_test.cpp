@@ -82,8 +82,8 @@ TEST_F(Hardware, EffectiveYamlReadsBackToTheSameMachine) {
 
 TEST_F(Hardware, EffectiveYamlNestsSections) {
   const std::string yaml = to_yaml(MachineConfig{});
-  EXPECT_EQ(yaml.substr(0, 104),
-            "name: edge\nclock: 3.75 GHz\nclusters: 1\ncores: 2\nmac:\n  rows: 16\n  columns: 16\n  "
+  EXPECT_EQ(yaml.substr(0, 122),
+            "name: edge\nclock: 3.75 GHz\nclusters: 1\ncluster_groups: 1\ncores: 2\nmac:\n  rows: 16\n  columns: 16\n  "
             "weight_arrays: 0\n  pipel");
   EXPECT_NE(yaml.find("l1:\n  size: 5 MiB\n  banks: 16\n  bank_bandwidth: 32 B/cycle\n"), std::string::npos);
   EXPECT_NE(yaml.find("dram:\n  policy: fixed\n  size: 6 GiB\n  bandwidth: 30 GB/s\n  latency: 20 ns\n"),
