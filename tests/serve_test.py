@@ -246,7 +246,8 @@ def check_failures(server, folder):
             os.kill(pid, signal.SIGKILL)
     statuses = [server.simulate("quick", SMALL)[0] for _ in range(6)]
     check(set(statuses) <= {200, 500} and statuses[-1] == 200, f"after the workers' end: {statuses}")
-    huge = {**SMALL, "network": "llama3.1-8b,N=16384", "dataflow": "flash2"}
+    every_command = {"simulation.steady_state": "off"}
+    huge = {**SMALL, "network": "llama3.1-8b,N=16384", "dataflow": "flash2", "set": every_command}
     status, answer = server.simulate("tuned", huge)
     check(status == 504, f"a job that takes too long answers {status}: {answer}")
     check(server.simulate("quick", SMALL)[0] == 200, "no answer after a long job")
