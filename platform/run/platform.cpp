@@ -327,10 +327,11 @@ bool Platform::may_have_steady_state() const {
       context_.jitter != nullptr || context_.command_trace != nullptr) {
     return false;
   }
-  return std::none_of(modules_.begin(), modules_.end(), [](const Module* module) {
+  const bool is_traced = std::any_of(modules_.begin(), modules_.end(), [](const Module* module) {
     const auto& signals = module->signals();
     return std::any_of(signals.begin(), signals.end(), [](const Signal* signal) { return signal->on(); });
   });
+  return !is_traced && steady_state_->is_possible();
 }
 
 std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {

@@ -101,7 +101,10 @@ bool ControlProcessor::visit_state(sim::StateVisitor& visitor) {
 
 bool ControlProcessor::perform(const SteadyState::FirmwareAccess& access) {
   auto [write, address, data, bytes] = access;
-  if (ctx_.clock.now_fs() + ctx_.skipped_cycles * ctx_.clock.period_fs() + local_.value() >= end_fs_) {
+  const __uint128_t skipped_fs = static_cast<__uint128_t>(ctx_.skipped_cycles) * ctx_.clock.period_fs();
+  const __uint128_t here_fs = skipped_fs + ctx_.clock.now_fs() + local_.value();
+  if (here_fs >= UINT64_MAX) ctx_.event_queue.time_has_run_out = true;
+  if (here_fs >= end_fs_) {
     if (!ctx_.faults.any()) fault(FaultCode::kNone, address, ctx_.cycle_limit.sentence());
     return false;
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 8 << 20, kMostRecords = 1 << 17;  // that are kept
 constexpr std::size_t kMostBoundaries = 2048;
-constexpr std::uint64_t kMostSampled = 255, kUseless = 64;  // boundaries without success, before fewer are taken
+constexpr std::uint64_t kMostSampled = 255, kUnmatched = 64;  // boundaries without a period, before fewer are taken
 
 enum AccessKind : std::uint8_t {
   kOther,       // ends a period
@@ -78,11 +78,14 @@ void SteadyState::begin(std::uint64_t end_fs) {
   end_fs_ = end_fs;
   queue_ = 0;
   rank_ = -1;
-  sampled_ = useless_ = 0;
+  sampled_ = unmatched_ = 0;
   is_repeating_ = false;
   forget();
+}
+
+bool SteadyState::is_possible() {
   visitor_.begin(ctx_.clock.now(), ctx_.clock.now_fs());
-  is_possible_ = visit();
+  return visit();
 }
 
 void SteadyState::forget() {
@@ -103,7 +106,6 @@ bool SteadyState::visit() {
 }
 
 bool SteadyState::access(const FirmwareAccess& access, ProcessorBus& bus) {
-  if (!is_possible_) return bus.perform(access);
   bool is_ok = true;
   if (is_repeating_) {
     if (repeats(access, is_ok)) return is_ok;
@@ -120,10 +122,10 @@ bool SteadyState::access(const FirmwareAccess& access, ProcessorBus& bus) {
 }
 
 void SteadyState::end(ProcessorBus& bus) {
-  if (is_possible_ && is_repeating_) leave(bus);
+  if (is_repeating_) leave(bus);
 }
 
-// Doorbells of the first queue of the highest rank. The more of them were of no use, the fewer are taken.
+// Doorbells of the first queue of the highest rank. The more of them began no period, the fewer are taken.
 bool SteadyState::is_boundary(const FirmwareAccess& access) {
   const AccessPlace place = place_of(access);
   if (place.kind != kDoorbell || place.rank < rank_) return false;
@@ -152,7 +154,7 @@ bool SteadyState::find_period() {
     forget();
     return false;
   }
-  if (++useless_ % kUseless == 0) sampled_ = std::min(2 * sampled_ + 1, kMostSampled);
+  if (++unmatched_ % kUnmatched == 0) sampled_ = std::min(2 * sampled_ + 1, kMostSampled);
   const std::uint64_t now_fs = ctx_.clock.now_fs();
   visitor_.begin(ctx_.clock.now(), now_fs);
   visitor_.value(now_fs % ctx_.clock.period_fs());
@@ -226,7 +228,6 @@ bool SteadyState::repeats(const FirmwareAccess& access, bool& is_ok) {
 bool SteadyState::is_in_time() {
   const __uint128_t periods = period_.repeated / period_.accesses + 2, step = ctx_.clock.period_fs();
   const __uint128_t end = ctx_.clock.now_fs() + (ctx_.skipped_cycles + periods * period_.cycles) * step;
-  if (end >= UINT64_MAX) ctx_.event_queue.time_has_run_out = true;
   return end < end_fs_;
 }
 
@@ -317,7 +318,7 @@ void SteadyState::leave(ProcessorBus& bus) {
   const std::uint64_t periods = period_.repeated / period_.accesses, rest = period_.repeated % period_.accesses;
   if (periods > 0) {
     advance(periods);
-    sampled_ = useless_ = 0;
+    sampled_ = unmatched_ = 0;
   }
   std::vector<unsigned char> data;
   for (std::uint64_t i = end_of_records() - rest; i < end_of_records(); ++i) {

@@ -41,6 +41,7 @@ class SteadyState {
 
   SteadyState(Context& context, const std::vector<Module*>& modules, std::uint64_t dram_bytes);
 
+  bool is_possible();                // every module shows its state
   void begin(std::uint64_t end_fs);  // firmware begins; it is refused accesses from that time on
   bool access(const FirmwareAccess& access, ProcessorBus& bus);
   void end(ProcessorBus& bus);  // firmware has ended
@@ -102,7 +103,6 @@ class SteadyState {
   Context& ctx_;
   const std::vector<Module*>& modules_;
   const std::uint64_t dram_end_;
-  bool is_possible_ = true;  // every module shows its state
   std::uint64_t end_fs_ = UINT64_MAX;
 
   std::vector<AccessRecord> records_;  // from position first_ on
@@ -112,10 +112,10 @@ class SteadyState {
   std::unordered_map<std::uint64_t, std::size_t> latest_;  // boundary of a digest
   std::vector<std::uint64_t> sums_;
   sim::StateVisitor visitor_;
-  std::uint64_t queue_ = 0;    // whose doorbells are boundaries
-  int rank_ = 0;               // of that queue
-  std::uint64_t sampled_ = 0;  // mask: a boundary is taken if these bits of its descriptor's digest are 0
-  std::uint64_t useless_ = 0;  // boundaries since the last advance
+  std::uint64_t queue_ = 0;      // whose doorbells are boundaries
+  int rank_ = 0;                 // of that queue
+  std::uint64_t sampled_ = 0;    // mask: a boundary is taken if these bits of its descriptor's digest are 0
+  std::uint64_t unmatched_ = 0;  // boundaries since the last advance
   bool is_repeating_ = false;
   bool is_cut_ = false;  // some repetitions are not in records_
   AccessPeriod period_;

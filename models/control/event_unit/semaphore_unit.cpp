@@ -53,7 +53,7 @@ class SemaphoreUnit : public EventUnit {
     SemaphoreUnit& owner;
     std::uint64_t address;
     std::uint64_t tokens = 0;   // 32 bits of a register; a sum for visit_state()
-    bool was_taken = false;     // in this run
+    bool was_observed = false;  // a take or a read in this run: tokens have an effect
     sim::Condition changed;     // for threads
     std::vector<Taker> takers;  // first come, first served, among those with enough tokens
     sim::Event serve;
@@ -112,7 +112,7 @@ SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& 
 void SemaphoreUnit::reset() {
   for (SemaphoreSlot& slot : slots_) {
     set(slot, 0);
-    slot.was_taken = false;
+    slot.was_observed = false;
     slot.takers.clear();
   }
 }
@@ -122,8 +122,8 @@ bool SemaphoreUnit::visit_state(sim::StateVisitor& visitor) {
   for (std::size_t i = 0; i < used_; ++i) {
     SemaphoreSlot& slot = slots_[i];
     visitor.value(slot.takers.size());
-    visitor.value(slot.was_taken);
-    if (slot.was_taken) {
+    visitor.value(slot.was_observed);
+    if (slot.was_observed) {
       visitor.value(slot.tokens);
     } else {
       visitor.sum(slot.tokens);
@@ -257,7 +257,7 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
       return respond_with(tlm::TLM_OK_RESPONSE);
     case hal::kEventTake:
       if (!payload.is_write()) break;
-      slot.was_taken = true;
+      slot.was_observed = true;
       if (!may_wait && slot.count() < value) {
         slot.takers.push_back({value, &payload, origin});
         return false;
@@ -265,6 +265,7 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
       return respond_with(take(slot, value, origin) ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
     case hal::kEventCount:
       if (!payload.is_read()) break;
+      slot.was_observed = true;
       reply(slot.count());
       return respond_with(tlm::TLM_OK_RESPONSE);
     default:
