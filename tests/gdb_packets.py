@@ -14,6 +14,7 @@ class Wire:
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.settimeout(60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.text = b""
 
     def silent(self, seconds):

@@ -30,7 +30,7 @@
 #include "platform/schedule/reference.h"
 #include "platform/streaming/graph_file.h"
 #include "platform/workload/graph.h"
-#include "platform/workload/hugging_face.h"
+#include "platform/workload/hugging_face/hugging_face.h"
 #include "platform/workload/keys.h"
 #include "platform/workload/workload.h"
 

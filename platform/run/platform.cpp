@@ -225,6 +225,11 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
   steady_state_ = std::make_unique<SteadyState>(context_, modules_, dram->size_bytes());
 }
 
+// The last cluster first: SystemC searches a list of all ports for each that goes, from its end.
+Platform::~Platform() {
+  while (!clusters.empty()) clusters.pop_back();
+}
+
 std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
 
 std::string Platform::dma_name(std::uint32_t cluster) { return fmt::format("cluster{}_dma", cluster); }

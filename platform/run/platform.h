@@ -65,6 +65,7 @@ class Platform : public sc_core::sc_module {
   // cluster, if clusters run different jobs.
   Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware,
            std::vector<Partition> partitions = {});
+  ~Platform() override;
 
   const MachineConfig& machine() const { return machine_; }
   Context& context() { return context_; }

@@ -12,7 +12,7 @@
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"
 #include "platform/workload/graph.h"
-#include "platform/workload/hugging_face.h"
+#include "platform/workload/hugging_face/hugging_face.h"
 #include "platform/workload/keys.h"
 
 namespace attnvp::workload {

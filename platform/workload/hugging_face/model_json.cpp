@@ -1,4 +1,4 @@
-#include "platform/workload/model_json.h"
+#include "platform/workload/hugging_face/model_json.h"
 
 #include <fmt/format.h>
 

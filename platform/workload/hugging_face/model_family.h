@@ -129,7 +129,9 @@ struct ModelFamily {
   bool last_projection = true;   // false: of the model without a head
 };
 
-const std::map<std::string, ModelFamily>& model_families();
+// Decoders of Llama's structure: rotary embedding, networks with a gate, RMS norms, and what differs from that.
+std::map<std::string, ModelFamily> llama_families();
+const std::map<std::string, ModelFamily>& model_families();  // all
 
 // Model type of a "text_config" without one, by the type of the model around it; empty: unknown.
 std::string text_model_type(const std::string& outer_type);

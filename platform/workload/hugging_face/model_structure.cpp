@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "platform/machine/words.h"
+#include "platform/workload/hugging_face/model_reader.h"
+
+namespace attnvp::workload {
+
+using namespace config;
+
+namespace {
+
+// Activations in Transformers -> names of `activation`.
+const std::map<std::string, std::string>& activations() {
+  static const std::map<std::string, std::string> all = {{"relu", "relu"},
+                                                         {"silu", "silu"},
+                                                         {"swish", "silu"},
+                                                         {"gelu", "gelu"},
+                                                         {"gelu_python", "gelu"},
+                                                         {"gelu_new", "gelu_tanh"},
+                                                         {"gelu_fast", "gelu_tanh"},
+                                                         {"gelu_accurate", "gelu_tanh"},
+                                                         {"gelu_pytorch_tanh", "gelu_tanh"},
+                                                         {"quick_gelu", "silu"}};  // x sigmoid(1.702 x)
+  return all;
+}
+
+}  // namespace
+
+void ModelReader::read_model() {
+  if (const char* const key = family_.experts.rule == ExpertRule::kNone ? key_of_experts() : nullptr; key != nullptr) {
+    no_layer(file_.named(key) + ": model_type '" + type_ + "' has no experts");
+  }
+  if (file_.flag("add_cross_attention").value_or(false)) {
+    no_layer(file_.named("add_cross_attention") + ": cross-attention is not part of a layer");
+  }
+  bool gated = family_.gated;
+  const std::string activation = read_activation(gated);
+  if (!result_.no_layer.empty()) return;
+  set("hidden", hidden_);
+  if (has_dense_ || family_.experts.rule == ExpertRule::kNone) set("ffn", read_ffn());
+  if (gated) set("gated", "1", of_type());
+  set("norm", family_.rms_norm ? "rmsnorm" : "layernorm", of_type());
+  set("norm_place", family_.norm_place, of_type());
+  set("activation", activation, of_type());
+  read_order();
+  if (family_.rotary && is_rotary_ && !is_alibi_) read_rotary();
+  if (family_.qk_norm) set("qk_norm", "1", of_type());
+  read_ends();
+  read_weights();
+}
+
+const char* ModelReader::key_of_experts() const {
+  for (const auto& [key, value] : file_.keys().items()) {
+    const bool named = key.find("expert") != std::string::npos || key.compare(0, 4, "moe_") == 0;
+    if (named && value.is_number() && value.get<double>() > 0) return file_.keys().find(key).key().c_str();
+  }
+  return nullptr;
+}
+
+double ModelReader::rotary_share() const {
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const auto rope = file_.inside(key);
+    if (rope && rope->has("partial_rotary_factor")) return rope->positive("partial_rotary_factor").value_or(1);
+  }
+  return file_.positive(family_.share_key).value_or(family_.rotary_share);
+}
+
+ModelReader::Number ModelReader::read_ffn() const {
+  if (family_.dense_ffn != nullptr) return number(family_.dense_ffn, nullptr, family_.dense_ffn_default);
+  const char* const key = family_.keys.ffn;
+  if (family_.defaults.ffn > 0 || file_.find(key) != nullptr) return number(key, nullptr, family_.defaults.ffn);
+  if (type_ == "mpt") {
+    constexpr std::uint32_t kRatio = 4;  // default of MptConfig
+    return {number("expansion_ratio", nullptr, kRatio).value * hidden_.value, derived("'expansion_ratio'")};
+  }
+  return {4 * hidden_.value, derived(fmt::format("4 times '{}'", family_.keys.hidden))};
+}
+
+void ModelReader::read_order() {
+  std::string order = family_.order;
+  if (family_.order_key != nullptr && !file_.flag(family_.order_key).value_or(true)) order = "sequential";
+  if (type_ == "falcon" && file_.flag("new_decoder_architecture").value_or(false)) {
+    order = file_.whole("num_ln_in_parallel_attn").value_or(2) == 2 ? "parallel-norms" : "parallel";
+  }
+  if (order != "sequential") set("order", order, of_type());
+}
+
+void ModelReader::read_rotary() {
+  set("rotary", "1", of_type());
+  if (family_.defaults.rotary_dim > 0) {
+    const Number columns = number("rotary_dim", nullptr, family_.defaults.rotary_dim);
+    if (columns.value != width_) set("rotary_emb", columns);
+  } else if (const double share = rotary_share(); share != 1) {
+    const auto columns = static_cast<std::uint64_t>(std::floor(share * static_cast<double>(width_)));
+    set("rotary_emb", std::to_string(columns / 2 * 2), derived(fmt::format("{:g} of a head's columns", share)));
+  }
+}
+
+void ModelReader::read_ends() {
+  if (family_.defaults.vocabulary > 0 && (has_decoder() || family_.mel_bins == 0)) {
+    set("vocabulary", number(family_.keys.vocabulary, nullptr, family_.defaults.vocabulary));
+    const auto tied = file_.flag("tie_word_embeddings");
+    if (tied.value_or(family_.defaults.tied)) {
+      set("tied", "1", tied ? of_key("tie_word_embeddings") : of_class("tie_word_embeddings"));
+    }
+  }
+  if (!family_.last_projection && !has_decoder()) set("logits", "none", of_type());
+  if (family_.embedding_norm) set("embedding_norm", "1", of_type());
+  if (!family_.learned_positions) return;
+  set("positions", std::to_string(tokens_), derived("positions that tokens can have"));
+}
+
+void ModelReader::read_weights() {
+  const auto quantisation = file_.inside("quantization_config");
+  if (!quantisation || !has_experts_ || quantisation->text("quant_method") != "mxfp4") return;
+  set("expert_weights", "mxfp4", of_key("quantization_config"));
+}
+
+std::string ModelReader::read_activation(bool& gated) {
+  const char* key = family_.keys.activation;
+  std::string name = file_.text(key).value_or(family_.defaults.activation);
+  if (type_ == "t5") {  // "relu", "gated-gelu"; dense_act_fn overrides the function
+    const std::string form = file_.text("feed_forward_proj").value_or("relu");
+    gated = form.rfind("gated-", 0) == 0;
+    if (!file_.text(key)) {
+      key = "feed_forward_proj";
+      name = form == "gated-gelu" ? "gelu_new" : form.substr(gated ? 6 : 0);
+    }
+  }
+  const auto known = activations().find(name);
+  if (known != activations().end()) return known->second;
+  std::vector<std::string> names;
+  for (const auto& [allowed, unused] : activations()) names.push_back(allowed);
+  no_layer(
+      fmt::format("{}: found {}; a layer has one of {}", file_.named(key), in_quotes(name), fmt::join(names, ", ")));
+  return {};
+}
+
+}  // namespace attnvp::workload
