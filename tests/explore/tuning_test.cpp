@@ -80,7 +80,7 @@ TEST(TriedAdvice, IsAsMuchFasterAsItSays) {
 }
 
 TEST(Strategies, ReachTheGridsOptimumInATenthOfItsRuns) {
-  const Problem p = problem("H=2,N=128,E=32");
+  const Problem p = problem("H=2,N=64,E=32");
   const TuningResult grid = search(p, options(UINT64_MAX, "grid"));
   ASSERT_TRUE(grid.is_complete);
   for (const char* strategy : {"descent", "ga", "mcts"}) {
