@@ -202,14 +202,14 @@ access='a (read|write) of 4 bytes'
 broken throw "$events threw an exception \"thrown in b_transport\" \($access\) $at"
 broken at_throw "$events threw an exception \"thrown in nb_transport_fw\" \($access\) $at"
 broken error "$events answered TLM_BURST_ERROR_RESPONSE to $access $at"
-broken early "$events answered a take of [0-9]+ tokens of event [0-9]+, which has [0-9]+; allowed is .* $at"
-broken at_early "$events answered a take of [0-9]+ tokens of event [0-9]+, which has [0-9]+; allowed is .* $at"
+broken early "$events answered a take of [0-9]+ tokens? of event [0-9]+, which has [0-9]+; allowed is .* $at"
+broken at_early "$events answered a take of [0-9]+ tokens? of event [0-9]+, which has [0-9]+; allowed is .* $at"
 broken at_twice "$events sent BEGIN_RESP after its answer; allowed is nothing .*$at"
 broken stop "$events called sc_stop\(\), .*$at"
 broken exit "$events called exit\(\), .*cycle [0-9]+\)$"
 broken max "$events annotated a delay of .*; simulated time ends .*$at"
 for mode in never at_never; do
-  broken $mode "deadlock at cycle .*$events has not answered a (take|signal) of [0-9]+ tokens of event [0-9]+ since cycle"
+  broken $mode "deadlock at cycle .*$events has not answered a (take|signal) of [0-9]+ tokens? of event [0-9]+ since cycle"
 done
 broken reset_throw "key 'events\.library': found '.*event_modes\.so', which threw an exception \"thrown in reset\".*"
 

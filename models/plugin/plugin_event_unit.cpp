@@ -28,6 +28,8 @@ struct OfEvents {
   static constexpr const char* kPlace = "events";
 };
 
+std::string tokens_text(std::uint32_t tokens) { return fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s"); }
+
 class PluginEventUnit : public EventUnit, public Endless, private Target, private ForeignTarget::Owner {
  public:
   PluginEventUnit(sc_core::sc_module_name name, const ModuleContext& module_context)
@@ -153,9 +155,9 @@ void PluginEventUnit::answered(const ForeignTarget::TargetRequest& request, tlm:
     std::uint32_t& tokens = tokens_[event(payload)];
     if (tokens < access.value) {
       fault(FaultCode::kNone, payload.get_address(),
-            fmt::format("its plug-in answered a take of {} tokens of event {}, which has {}; allowed is an answer when "
+            fmt::format("its plug-in answered a take of {} of event {}, which has {}; allowed is an answer when "
                         "the tokens are there",
-                        access.value, event(payload), tokens));
+                        tokens_text(access.value), event(payload), tokens));
       payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     } else {
       takes += access.value;
@@ -202,7 +204,7 @@ std::string PluginEventUnit::waiting_for() const {
     if (is_take && tokens_[event(*access.payload)] < access.value) continue;
     const std::string what = !access.payload->is_write()
                                  ? "a read"
-                                 : fmt::format("a {} of {} tokens", is_take ? "take" : "signal", access.value);
+                                 : fmt::format("a {} of {}", is_take ? "take" : "signal", tokens_text(access.value));
     return fmt::format("its plug-in has not answered {} of event {} since cycle {}", what, event(*access.payload),
                        access.cycle);
   }

@@ -136,10 +136,11 @@ Bound bound_of(const RunResult& r, const MachineConfig& m) {
   const auto of_l1 = [&](const auto& value, const auto& per_cycle) {
     double most = 0;
     for (const CounterValue& c : r.counters) {
-      if (last_part(c.module) != "l1") continue;
-      const int cluster = number_in(c.module, ".cluster");
-      const ScratchpadConfig l1 = m.with_cluster(static_cast<std::uint32_t>(std::max(cluster, 0))).l1;
-      most = std::max(most, value(c) / per_cycle(l1));
+      const double own = last_part(c.module) == "l1" ? value(c) : 0;
+      if (own == 0) continue;
+      const auto cluster = static_cast<std::uint32_t>(std::max(number_in(c.module, ".cluster"), 0));
+      const ScratchpadConfig l1 = m.cluster_overrides.empty() ? m.l1 : m.with_cluster(cluster).l1;
+      most = std::max(most, own / per_cycle(l1));
     }
     return most;
   };
