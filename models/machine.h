@@ -102,6 +102,8 @@ struct CoreConfig {
   }
 };
 const std::vector<config::Key<CoreConfig>>& core_keys();
+// Keys of a machine in which a cluster may differ: those of mac, vec, l0, l1 and dma.
+const std::vector<config::Key<MachineConfig>>& cluster_keys();
 
 struct MachineConfig {
   std::string name = "edge";
@@ -116,6 +118,9 @@ struct MachineConfig {
   // Overrides of mac, vec and l0: index is the core in its cluster, key is a path of core_keys(). May have fewer
   // entries than `cores`.
   std::vector<std::map<std::string, config::Value>> core_overrides;
+  // Overrides of single clusters: index is the cluster, key is a path of cluster_keys() or "cores.1.mac.rows". May have
+  // fewer entries than `clusters`.
+  std::vector<std::map<std::string, config::Value>> cluster_overrides;
   ScratchpadConfig l1;
   DmaConfig dma;
   DramConfig dram;
@@ -137,7 +142,10 @@ struct MachineConfig {
     key(shown_name, &C::name);
     key(number("clock", KeyUnit::kFrequency, 1e6, 100e9, "the platform clock; every cycle count is in its cycles"),
         &C::clock_hz);
-    key(number("clusters", KeyUnit::kCount, 1, 1024, "clusters, each with its own L1, DMA and control processor"),
+    key(number(
+            "clusters", KeyUnit::kCount, 1, 1024,
+            "clusters, each with its own L1, DMA and control processor; or a list of them, each with the keys of mac, "
+            "vec, l0, l1, dma and cores in which it differs"),
         &C::clusters);
     key(number(
             "cluster_groups", KeyUnit::kCount, 1, 255,
@@ -169,18 +177,31 @@ struct MachineConfig {
     key.members(&C::technology);
   }
 
-  // Parameters of core `k` of any cluster, overrides included.
+  // The same machine with the values of cluster `c` for all clusters.
+  MachineConfig with_cluster(std::uint32_t c) const;
+  // True if all clusters have the same values.
+  bool has_equal_clusters() const;
+  // Parameters of core `k` of any cluster, overrides of cores included. Clusters that differ: see with_cluster.
   CoreConfig core(std::uint32_t k) const;
   // The same machine with mac, vec and l0 of core `k`.
   MachineConfig with_core(std::uint32_t k) const;
-  // True if all cores have the same values.
+  // True if all cores of a cluster have the same values.
   bool has_equal_cores() const;
-  // Sum over all cores of all clusters.
+  // Sums over all clusters, and over all cores of all clusters.
+  template <class Value>
+  double sum_of_clusters(const Value& value) const {
+    if (cluster_overrides.empty()) return static_cast<double>(value(*this)) * clusters;
+    double sum = 0;
+    for (std::uint32_t c = 0; c < clusters; ++c) sum += static_cast<double>(value(with_cluster(c)));
+    return sum;
+  }
   template <class Value>
   double sum_of_cores(const Value& value) const {
-    double sum = 0;
-    for (std::uint32_t k = 0; k < cores; ++k) sum += static_cast<double>(value(core(k)));
-    return sum * clusters;
+    return sum_of_clusters([&](const MachineConfig& m) {
+      double sum = 0;
+      for (std::uint32_t k = 0; k < cores; ++k) sum += static_cast<double>(value(m.core(k)));
+      return sum;
+    });
   }
   double macs_per_cycle() const {  // FP16 multiply-accumulates
     return sum_of_cores([](const CoreConfig& c) { return c.mac.pes(); });

@@ -8,7 +8,7 @@ built=$(realpath -- "$3")
 wrong "key 'dram.library': found 'nowhere.so': " run --set dram.policy=plugin:nowhere.so
 printf 'int nothing;\n' | g++ -shared -fPIC -x c++ - -o "$in/nothing.so" || exit 1
 wrong "allowed is a library with ATTNVP_MEMORY_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
-wrong "key 'events.kind': found 'plugin:nowhere.so'; allowed: model" run --set events.kind=plugin:nowhere.so
+wrong "key 'events.library': found 'nowhere.so': " run --set events.kind=plugin:nowhere.so
 
 # The example memory, with b_transport and with four phases.
 for library in libtwo_banks libphases libclock; do
@@ -127,12 +127,14 @@ base=$(jq .cycles base.json)
 rm base.json
 placed "$base" $((2 * base)) "${small[@]}" --set "l1.kind=plugin:$built/lt_memory.so"
 placed "$base" $((4 * base)) "${small[@]}" --set "interconnect.kind=plugin:$built/lt_interconnect.so"
+placed "$base" $((2 * base)) "${small[@]}" --set "events.kind=plugin:$built/lt_event_unit.so"
 placed "$base" $((20 * base)) "${small[@]}" --set "dma.kind=plugin:$built/clocked_dma.so"
 placed $((base / 2)) $((4 * base)) "${small[@]}" --set "mac.kind=plugin:$built/lt_mac.so"
 placed $((base / 2)) $((20 * base)) "${small[@]}" --set "control.cpu=plugin:$built/lt_processor.so"
 # All at once, with one head: a clocked plug-in takes many events.
 placed $((base / 2)) $((40 * base)) --net H=1,N=48,E=16 --set "l1.kind=plugin:$built/lt_memory.so" \
-  --set "interconnect.kind=plugin:$built/lt_interconnect.so" --set "dma.kind=plugin:$built/clocked_dma.so" \
+  --set "interconnect.kind=plugin:$built/lt_interconnect.so" --set "events.kind=plugin:$built/lt_event_unit.so" \
+  --set "dma.kind=plugin:$built/clocked_dma.so" \
   --set "mac.kind=plugin:$built/lt_mac.so" --set "dram.policy=plugin:$built/libclock.so"
 done_well describe edge --set "l1.kind=plugin:$built/lt_memory.so"
 grep -q 'library: .*lt_memory.so".*# set on the command line' "$log/stdout" || failed 'the library of l1 is no setting'
@@ -188,5 +190,27 @@ broken at_twice "$bus sent BEGIN_RESP after its answer; allowed is nothing .*$at
 for mode in never at_never; do
   broken $mode "deadlock at cycle .*$bus has not passed on $access at 0x[0-9a-f]+ since cycle [0-9]+"
 done
+
+# Event units (plugin/event_modes.cpp).
+modes=("${small[@]}" --set "events.kind=plugin:$built/event_modes.so")
+for mode in plain at_plain; do
+  cycles_of "$mode"
+done
+same "$in/plain" "$in/at_plain"
+events='attnvp\.cluster0\.events: its plug-in'
+access='a (read|write) of 4 bytes'
+broken throw "$events threw an exception \"thrown in b_transport\" \($access\) $at"
+broken at_throw "$events threw an exception \"thrown in nb_transport_fw\" \($access\) $at"
+broken error "$events answered TLM_BURST_ERROR_RESPONSE to $access $at"
+broken early "$events answered a take of [0-9]+ tokens? of event [0-9]+, which has [0-9]+; allowed is .* $at"
+broken at_early "$events answered a take of [0-9]+ tokens? of event [0-9]+, which has [0-9]+; allowed is .* $at"
+broken at_twice "$events sent BEGIN_RESP after its answer; allowed is nothing .*$at"
+broken stop "$events called sc_stop\(\), .*$at"
+broken exit "$events called exit\(\), .*cycle [0-9]+\)$"
+broken max "$events annotated a delay of .*; simulated time ends .*$at"
+for mode in never at_never; do
+  broken $mode "deadlock at cycle .*$events has not answered a (take|signal) of [0-9]+ tokens? of event [0-9]+ since cycle"
+done
+broken reset_throw "key 'events\.library': found '.*event_modes\.so', which threw an exception \"thrown in reset\".*"
 
 finish

@@ -28,7 +28,7 @@ using config::ConfigError;
 struct Asked {
   workload::Workload network;
   std::string dataflow, tiling;  // as on the command line
-  job::Clusters clusters;
+  job::ClusterRange clusters;
   std::uint64_t seed = 1;
 };
 
@@ -89,7 +89,7 @@ int run_side_by_side(const JobArguments& a, const Prepared& p, const std::string
   if (clusters_text.empty()) throw ConfigError("--beside needs --clusters: which ones the first job has, such as 0-1");
   std::vector<Asked> asked = {{p.network, dataflow, a.tiling, job::parse_clusters(clusters_text), a.seed}};
   for (const std::string& text : beside) asked.push_back(parse_beside(text, a));
-  std::vector<job::Clusters> clusters;
+  std::vector<job::ClusterRange> clusters;
   for (const Asked& job : asked) clusters.push_back(job.clusters);
   const std::vector<job::MachinePart> parts = job::parts_of(p.machine, clusters);
   config::note_machine(p.machine, a.settings);

@@ -73,26 +73,33 @@ std::string area_json(const MachineConfig& machine) {
 std::string area_svg(const MachineConfig& machine) {
   constexpr double kWidth = 900, kHeight = 600;
   const energy::MachineModel model = model_of(machine);
-  plot::TreeNode whole{machine.name, 0, 0, {}}, cluster{"cluster", 0, 0, {}}, core{"core", 0, 0, {}};
-  std::size_t color = 0;
+  plot::TreeNode whole{machine.name, 0, 0, {}};
+  std::size_t colors = 0;
+  std::map<std::string, std::size_t> color_of;
+  const auto node = [&](const energy::ModelPart& part) {
+    const auto color = color_of.emplace(part.module, colors);
+    if (color.second) ++colors;
+    return plot::TreeNode{part.module, part.area_mm2, color.first->second, {}};
+  };
   for (const energy::ModelPart& part : model.parts()) {
-    plot::TreeNode& place = part.in_core ? core : part.in_cluster ? cluster : whole;
-    if (!part.core) place.parts.push_back({part.module, part.area_mm2, color++, {}});
-  }
-  std::size_t colors = color;
-  for (std::uint32_t k = 0; k < machine.cores; ++k) {
-    plot::TreeNode own = core;
-    std::size_t own_color = color;
-    for (const energy::ModelPart& part : model.parts()) {
-      if (part.core == k) own.parts.push_back({part.module, part.area_mm2, own_color++, {}});
-    }
-    colors = std::max(colors, own_color);
-    own.name = fmt::format("core{}", k);
-    cluster.parts.push_back(own);
+    if (!part.in_cluster) whole.parts.push_back(node(part));
   }
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-    cluster.name = fmt::format("cluster{}", c);
-    whole.parts.push_back(cluster);
+    plot::TreeNode cluster{fmt::format("cluster{}", c), 0, 0, {}};
+    std::vector<plot::TreeNode> cores(machine.cores, {"core", 0, 0, {}});
+    for (const energy::ModelPart& part : model.parts()) {
+      if (!part.in_cluster || (part.cluster && *part.cluster != c)) continue;
+      const plot::TreeNode own = node(part);
+      if (!part.in_core) cluster.parts.push_back(own);
+      for (std::uint32_t k = 0; part.in_core && k < machine.cores; ++k) {
+        if (!part.core || *part.core == k) cores[k].parts.push_back(own);
+      }
+    }
+    for (std::uint32_t k = 0; k < machine.cores; ++k) {
+      cores[k].name = fmt::format("core{}", k);
+      cluster.parts.push_back(std::move(cores[k]));
+    }
+    whole.parts.push_back(std::move(cluster));
   }
   whole.parts.push_back({"between them", model.spare_mm2(), colors, {}});
   return plot::open_svg(kWidth, kHeight) + plot::treemap(whole, kWidth, kHeight, "mm2") + "</svg>\n";

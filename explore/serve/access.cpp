@@ -105,7 +105,7 @@ void check_network(const std::string& text) {
 }  // namespace
 
 void check_setting_access(const std::string& key, const std::string& value) {
-  const config::KeyInfo* const info = config::find_key(key);
+  const auto info = config::find_key(key);
   if (info == nullptr) {
     throw ConfigError(fmt::format("key {} is unknown{}", in_quotes(key),
                                   config::hint(key, config::hardware_schema().paths(), "attnvp describe keys")));

@@ -138,7 +138,7 @@ ordered_json machine_json(const ServerState& state) {
   const MachineConfig machine = config::load_hardware(state.hardware, state.overrides());
   ordered_json keys = ordered_json::array(), others = ordered_json::array();
   for (const FormControl& control : kControls) {
-    const auto* key = config::find_key(control.path);
+    const auto key = config::find_key(control.path);
     if (key != nullptr) keys.push_back(key_json(*key, machine, control.group));
   }
   for (const auto& key : config::hardware_schema().keys()) {

@@ -113,7 +113,7 @@ std::vector<std::string> Axis::at(double share) const {
 std::string Axis::name() const { return fmt::format("{}", fmt::join(keys, ", ")); }
 
 void check_axis_value(const std::string& key, const std::string& text, const Origin& origin) {
-  if (const auto* found = config::find_key(key)) {
+  if (const auto found = config::find_key(key)) {
     config::parse_setting(*found, {key, text, origin});
     return;
   }
@@ -135,7 +135,7 @@ Axis parse_axis(const config::Document& d, const std::string& name, const Origin
   axis.keys = split_names(name);
   for (const std::string& key : axis.keys) check_name(key, axis.origin);
   if (value.is_map()) {
-    const config::KeyInfo* key = config::find_key(axis.keys.front());
+    const auto key = config::find_key(axis.keys.front());
     if (axis.keys.size() > 1 || key == nullptr) {
       fail(axis.origin, fmt::format("axis '{}': found a range; allowed is a list of values", axis.name()));
     }

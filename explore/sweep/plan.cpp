@@ -133,9 +133,10 @@ class Planner {
     if (base == bases_.end()) base = bases_.emplace(hardware, config::load_hardware(hardware)).first;
     PlannedMachine m{hardware, base->second, {}, {}};
     for (const config::Setting& s : sweep_.settings) config::apply_setting(m.config, s);
-    for (const bool number : {true, false}) {  // the number of cores is set before keys of single cores
+    for (const bool number : {true, false}) {  // the numbers are set before keys of single cores and clusters
       for (std::size_t i = 0; i < keys_.size(); ++i) {
-        if (config::find_key(keys_[i]) == nullptr || (keys_[i] == "cores") != number) continue;
+        const bool is_number = keys_[i] == "cores" || keys_[i] == "clusters";
+        if (config::find_key(keys_[i]) == nullptr || is_number != number) continue;
         config::apply_setting(m.config, {keys_[i], point[i], {sweep_.source}});
       }
     }
@@ -145,32 +146,51 @@ class Planner {
     } catch (const config::ConfigError& problem) {
       m.problem = problem.what();
     }
-    const bool anew = m.config.core_overrides.empty() && !base->second.core_overrides.empty();
-    for (const auto& key : config::hardware_schema().keys()) {
-      const config::Value value = key.get(m.config);
-      if (value == key.get(base->second) && !(anew && key.path == "cores")) continue;
-      m.settings += " --set " + text::shell_word(fmt::format("{}={}", key.path, config::format_value(key, value)));
-    }
-    for (std::uint32_t k = 0; k < m.config.core_overrides.size(); ++k) {
-      for (const auto& [path, value] : m.config.core_overrides[k]) {
-        const auto* key = config::find_key(fmt::format("cores.{}.{}", k, path));
-        if (value == key->get(base->second) && m.config.cores == base->second.cores) continue;
-        m.settings += " --set " + text::shell_word(fmt::format("{}={}", key->path, config::format_value(*key, value)));
-      }
-    }
+    m.settings = settings_between(base->second, m.config);
     plan_.machines.push_back(std::move(m));
     return known->second;
   }
 
+  // Settings that make one machine of another.
+  static std::string settings_between(const MachineConfig& base, const MachineConfig& machine) {
+    std::string settings;
+    const auto add = [&](const config::Key<MachineConfig>& key) {
+      const std::string value = config::format_value(key, key.get(machine));
+      settings += " --set " + text::shell_word(fmt::format("{}={}", key.path, value));
+    };
+    const bool new_cores = machine.core_overrides.empty() && !base.core_overrides.empty();
+    const bool new_clusters = machine.cluster_overrides.empty() && !base.cluster_overrides.empty();
+    for (const auto& key : config::hardware_schema().keys()) {
+      const bool anew = (new_cores && key.path == "cores") || (new_clusters && key.path == "clusters");
+      if (anew || key.get(machine) != key.get(base)) add(key);
+    }
+    const auto differs = [&](const config::Key<MachineConfig>& key) {
+      return key.get(machine) != key.get(base) || machine.cores != base.cores || machine.clusters != base.clusters;
+    };
+    for (std::uint32_t k = 0; k < machine.core_overrides.size(); ++k) {
+      for (const auto& [path, value] : machine.core_overrides[k]) {
+        const auto key = config::find_key(fmt::format("cores.{}.{}", k, path));
+        if (differs(*key)) add(*key);
+      }
+    }
+    for (std::uint32_t c = 0; c < machine.cluster_overrides.size(); ++c) {
+      for (const auto& [path, value] : machine.cluster_overrides[c]) {
+        const auto key = config::find_key(fmt::format("clusters.{}.{}", c, path));
+        if (differs(*key)) add(*key);
+      }
+    }
+    return settings;
+  }
+
   void apply(const Derived& derived, PlannedMachine& m) const {
     const auto values = [&](const std::string& name) -> Quantity {
-      const auto* key = config::find_key(name);
+      const auto key = config::find_key(name);
       if (key != nullptr) return key_quantity(*key, m.config);
       if (name == "hardware") return m.hardware;
       fail(derived.origin,
            fmt::format("key '{}': '{}' is not known of a machine; allowed are its keys", derived.key, name));
     };
-    const auto* key = config::find_key(derived.key);
+    const auto key = config::find_key(derived.key);
     const double value = derived.expression.value(values);
     const auto refuse = [&](const std::string& why) {
       fail(derived.origin, fmt::format("key '{}': {} is {:.6g} for{}; {}", derived.key, derived.expression.text(),
@@ -219,7 +239,7 @@ class Planner {
     const workload::Workload& n = plan_.networks[job.network];
     const PlannedSchedule& s = plan_.schedules[job.schedule];
     const auto values = [&](const std::string& name) -> Quantity {
-      if (const auto* key = config::find_key(name)) return key_quantity(*key, m.config);
+      if (const auto key = config::find_key(name)) return key_quantity(*key, m.config);
       if (name == "hardware") return m.hardware;
       if (name == "network") return plan_.network_texts[job.network];
       if (name == "dataflow") return s.schedule.text;

@@ -72,7 +72,7 @@ void read_settings(const Document& d, SweepFile& sweep) {
     const config::Origin origin = d.origin(entry.first);
     const std::string text = d.scalar(entry.second, fmt::format("key '{}'", key));
     const std::string_view trimmed = config::trimmed(text);
-    const config::KeyInfo& info = *config::find_key(key);
+    const config::KeyInfo info = *config::find_key(key);
     if (trimmed.empty() || trimmed[0] != '=') {
       config::parse_setting(info, {key, text, origin});
       sweep.settings.push_back({key, text, origin});

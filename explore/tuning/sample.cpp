@@ -33,9 +33,10 @@ bool is_uniform(const Attention& n) {
   return !n.ragged() && n.requests.empty() && n.page == 0 && !n.mask.by_key() && n.bias != workload::Bias::kTensor;
 }
 
-// True if clusters share only the bandwidth of one DRAM.
+// True if clusters are equal and share only the bandwidth of one DRAM.
 bool has_separable_clusters(const MachineConfig& m) {
-  return m.clusters > 1 && m.dram.policy == "fixed" && m.interconnect.kind == "ideal" && !m.has_l2();
+  return m.clusters > 1 && m.dram.policy == "fixed" && m.interconnect.kind == "ideal" && !m.has_l2() &&
+         m.has_equal_clusters();
 }
 
 // Equal units of work: heads of K and V of every batch, with all their queries.
@@ -225,7 +226,7 @@ std::optional<Sample> product_of_equal_blocks(const MachineConfig& m, const Gemm
   if (m.interconnect.kind != "ideal" || m.has_l2() || (!is_cached && m.dram.policy != "fixed")) return std::nullopt;
   const std::uint32_t least_columns = is_cached ? kFewestColumns : 1;
   std::uint32_t parts = 1;
-  for (std::uint32_t d = 2; d <= m.clusters && parts * share < 1; ++d) {
+  for (std::uint32_t d = 2; m.has_equal_clusters() && d <= m.clusters && parts * share < 1; ++d) {
     if (m.clusters % d == 0 && g.columns % (d * m.mac.columns) == 0 && g.columns / d >= least_columns) parts = d;
   }
   if (is_cached && g.depth >= 4 * kShallow) return shallower(product_on_fewer_clusters(m, g, parts));

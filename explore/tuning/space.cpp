@@ -411,7 +411,7 @@ void Space::refuse() const {
   if (why.status == hal::Status::kDone) {
     why.status = hal::Status::kL1TooSmall;
     why.detail[0] = nearest_.l1_bytes;
-    why.detail[1] = problem_.machine.l1.size_bytes;
+    why.detail[1] = job_.block.machine.l1_bytes;
   }
   const std::string sentence = fmt::format("{}: cluster 0's firmware: {}", what, job::refusal(why, dataflow_));
   if (why.status == hal::Status::kBadTiling) throw job::TilingError(sentence);

@@ -62,7 +62,7 @@ struct CalibratedKey {
 };
 
 const config::Key<MachineConfig>& number_key(const std::string& name) {
-  const auto* key = config::find_key(name);
+  const auto key = config::find_key(name);
   if (key == nullptr) {
     throw ConfigError(fmt::format("--key {}: the key is unknown{}", config::in_quotes(name),
                                   config::hint(name, config::hardware_schema().paths(), "attnvp describe keys")));

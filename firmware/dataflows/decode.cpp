@@ -27,7 +27,7 @@ void run(Runtime& rt, DecodeDeal deal) {
   const GridOrder order{blocks ? max<uint32_t>(rt.machine().cluster_groups, 1) : 0, plan.heads_first};
   StreamK work(contexts, slots, splits, order);
 #if ATTNVP_HETEROGENEOUS_CORES
-  if (rt.is_heterogeneous()) work.deal_by_weight(rt.deal(), rt.machine().clusters, rt.cores());
+  if (rt.is_heterogeneous()) work.deal_by_weight(rt);
 #endif
   Decode decode(rt, plan, contexts, work);
   if (rt.ok()) decode.run();

@@ -51,7 +51,8 @@ constexpr std::uint32_t kAddedJob = 512;     // biases are a tensor: Addends is 
 constexpr std::uint32_t kAppends = 256;  // K and V of new tokens are copied into the cache; Append is at kAppendAddress
 constexpr std::uint32_t kListed = 2048;  // the job was recorded beforehand as a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // streamed K and V are staged in L2; Stage is at kStageAddress
-constexpr std::uint32_t kHeterogeneous = 4096;  // cores differ in speed; Cores is at kCoresAddress
+constexpr std::uint32_t kHeterogeneous = 4096;      // cores differ in speed; Cores is at kCoresAddress
+constexpr std::uint32_t kUnequalClusters = 262144;  // clusters differ in speed; Clusters is at kClustersAddress
 constexpr std::uint32_t kFused =
     8192;  // a matrix product with operations on its rows: FusedProduct is at kFusedAddress
 constexpr std::uint32_t kSecond = 131072;    // another product follows; SecondProduct is at kSecondAddress
@@ -61,7 +62,8 @@ constexpr std::uint32_t kStoresCache =
 constexpr std::uint32_t kTyped = 8;  // Types is at kTypesAddress; otherwise all tensors are FP16 and have `emb` columns
 
 // Machine parameters; a ROM table on a real device. For heterogeneous cores mac_rows, mac_columns and softmax_rate
-// describe the fastest core; resident_tiles and l0_bytes are the minimum of all cores.
+// describe the fastest core; resident_tiles and l0_bytes are the minimum of all cores. Sizes of L1 and DMA are the
+// minimum of all clusters.
 struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;
@@ -136,6 +138,21 @@ constexpr std::uint64_t kCoresAddress = kJobAddress + 0x2'1000;
 static_assert(kResultAddress + 1024 * kResultStride <= kCoresAddress &&
                   kCoresAddress + sizeof(Cores) <= kScratchAddress,
               "Cores do not overlap");
+// Clusters of different speed (kUnequalClusters, with kHeterogeneous). A cluster has the Cores of its kind, and the
+// weights of all kinds have one scale. The Cores at kCoresAddress are those of the fastest cluster: they determine the
+// windows of rows, which must be the same in all clusters.
+constexpr std::uint32_t kMostClusters = 1024, kMostClusterKinds = 128;
+struct Clusters {
+  std::uint16_t weight[kMostClusters];  // relative throughput on this layer, at least 1
+  std::uint8_t kind[kMostClusters];
+};
+static_assert(sizeof(Clusters) == 3072, "the same bytes on every processor");
+constexpr std::uint64_t kClustersAddress = kCoresAddress + 0x200;
+constexpr std::uint64_t cores_address(std::uint32_t kind) {
+  return kClustersAddress + sizeof(Clusters) + kind * sizeof(Cores);
+}
+static_assert(kCoresAddress + sizeof(Cores) <= kClustersAddress && cores_address(kMostClusterKinds) <= kScratchAddress,
+              "Clusters do not overlap");
 // Mask and attention parameters of a layer (kRuled).
 struct Rules {
   Mask mask;

@@ -63,6 +63,38 @@ uint32_t Deal::full_window(uint32_t capacity) const {
   return units > 0 ? units : 1;
 }
 
+uint64_t ClusterDeal::weights_before(uint32_t cluster) const {
+  uint64_t sum = 0;
+  for (uint32_t c = 0; c < cluster; ++c) sum += weight_[c];
+  return sum;
+}
+
+// The integer parts of the shares do not depend on the order; fewer units than clusters remain.
+uint32_t ClusterDeal::begin_of_units(uint32_t cluster, uint32_t units) const {
+  const uint64_t all = weights_before(clusters_);
+  if (all == 0) return 0;  // not read
+  uint32_t own[hal::kMostClusters], left = units;
+  for (uint32_t c = 0; c < clusters_; ++c) {
+    own[c] = static_cast<uint32_t>(uint64_t{units} * weight_[c] / all);
+    left -= own[c];
+  }
+  for (; left > 0; --left) {
+    uint32_t next = 0;
+    for (uint32_t c = 1; c < clusters_; ++c) {
+      if ((own[c] + 1ULL) * weight_[next] < (own[next] + 1ULL) * weight_[c]) next = c;
+    }
+    ++own[next];
+  }
+  uint32_t begin = 0;
+  for (uint32_t c = 0; c < cluster; ++c) begin += own[c];
+  return begin;
+}
+
+uint32_t ClusterDeal::begin_of_parts(uint32_t cluster) const {
+  const uint64_t all = weights_before(clusters_);
+  return all == 0 ? 0 : static_cast<uint32_t>(weights_before(cluster) * kParts / all);
+}
+
 }  // namespace attnvp::firmware
 
 #endif

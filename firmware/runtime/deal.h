@@ -46,4 +46,23 @@ class Deal {
   uint32_t count_ = 0, most_weight_ = 0, all_weights_ = 0;
 };
 
+// Weighted distribution of consecutive units to clusters.
+class ClusterDeal {
+ public:
+  static constexpr uint32_t kParts = 1U << 16;
+  explicit ClusterDeal(uint32_t clusters) : clusters_(clusters) {}
+  std::uint16_t* weights() { return weight_; }
+  // First unit of a cluster if each of `units` equal units goes to the cluster that would finish it first; `cluster`
+  // may be the number of clusters.
+  uint32_t begin_of_units(uint32_t cluster, uint32_t units) const;
+  // Share of the clusters before `cluster`, in kParts.
+  uint32_t begin_of_parts(uint32_t cluster) const;
+
+ private:
+  uint64_t weights_before(uint32_t cluster) const;
+
+  uint32_t clusters_;
+  std::uint16_t weight_[hal::kMostClusters] = {};
+};
+
 }  // namespace attnvp::firmware

@@ -146,6 +146,10 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   if (ok() && is_heterogeneous()) {
     hal::Cores cores{};
     if (this->read(hal::kCoresAddress, &cores, sizeof cores)) deal_ = Deal(cores, cores_);
+    if (has_unequal_clusters()) {
+      common_deal_ = deal_;
+      if (this->read(hal::cores_address(kind_of(cluster)), &cores, sizeof cores)) deal_ = Deal(cores, cores_);
+    }
   }
 #endif
   if (!ok() || !typed()) return;
@@ -154,6 +158,33 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   out_bytes_ = hal::element_bytes(types_.out);
   for (uint32_t& head : scales_head_) head = 0;
 }
+
+#if ATTNVP_HETEROGENEOUS_CORES
+uint32_t Runtime::kind_of(uint32_t cluster) {
+  std::uint8_t kinds[4] = {};  // read in words
+  read(hal::kClustersAddress + offsetof(hal::Clusters, kind) + cluster / sizeof kinds * sizeof kinds, kinds,
+       sizeof kinds);
+  return kinds[cluster % sizeof kinds];
+}
+
+ClusterDeal Runtime::cluster_deal() {
+  ClusterDeal deal(machine().clusters);
+  read(hal::kClustersAddress, deal.weights(), static_cast<uint32_t>(round_up(machine().clusters * 2, 8)));
+  return deal;
+}
+
+void Runtime::read_worker_weights(uint32_t count, std::uint16_t* weights) {
+  const uint32_t clusters = machine().clusters;
+  for (uint32_t c = 0; ok() && c < clusters; ++c) {
+    hal::Cores cores{};
+    if (has_unequal_clusters()) read(hal::cores_address(kind_of(c)), &cores, sizeof cores);
+    for (uint32_t k = 0; k < count; ++k) {
+      weights[k * clusters + c] =
+          has_unequal_clusters() ? cores.weight[k] : static_cast<std::uint16_t>(deal_.weight(k));
+    }
+  }
+}
+#endif
 
 void Runtime::give(Events events, uint32_t tokens) {
   if (!ok() || tokens == 0) return;
@@ -183,7 +214,7 @@ void Runtime::begin_again(uint32_t cores, uint32_t first_event) {
   lock_step_ = {};
   cores_ = cores;
 #if ATTNVP_HETEROGENEOUS_CORES
-  if (is_heterogeneous()) deal_.use(cores);
+  if (is_heterogeneous()) deal_.use(cores), common_deal_.use(cores);
 #endif
 }
 

@@ -103,6 +103,13 @@ class Runtime {
 #if ATTNVP_HETEROGENEOUS_CORES
   bool is_heterogeneous() const { return (job_.flags & hal::kHeterogeneous) != 0; }
   const Deal& deal() const { return deal_; }
+  // Clusters differ, too. Windows of rows follow from one Deal for all clusters.
+  bool has_unequal_clusters() const { return (job_.flags & hal::kUnequalClusters) != 0; }
+  const Deal& common_deal() const { return has_unequal_clusters() ? common_deal_ : deal_; }
+  ClusterDeal cluster_deal();
+  // Weights of the first `count` cores of all clusters, core by core: worker w is core w / clusters of cluster
+  // w % clusters.
+  void read_worker_weights(uint32_t count, std::uint16_t* weights);
 #else
   static constexpr bool is_heterogeneous() { return false; }
   static Deal deal() { return {}; }
@@ -268,6 +275,9 @@ class Runtime {
     if (!is_dry_run_) begun_ = true;
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
+#if ATTNVP_HETEROGENEOUS_CORES
+  uint32_t kind_of(uint32_t cluster);
+#endif
   void read_scales(uint32_t head, uint32_t place);
   [[gnu::noinline]] void check_more(uint32_t rows, uint32_t keys);
   void read_block_scales(Command& command, const ScorePosition& at, bool scores);
@@ -314,7 +324,7 @@ class Runtime {
   } addends_;
   uint32_t map_[hal::kMostBlockWords];  // last, because few layers have a map
 #if ATTNVP_HETEROGENEOUS_CORES
-  Deal deal_;
+  Deal deal_, common_deal_;
 #endif
 };
 

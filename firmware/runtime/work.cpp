@@ -61,7 +61,7 @@ Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched)
   constexpr uint32_t kLooked = 8;  // consecutive windows that are evaluated
   const hal::MachineInfo& m = rt.machine();
   const hal::Layer& l = rt.layer();
-  const Deal& deal = rt.deal();
+  const Deal& deal = rt.common_deal();
   const uint32_t cores = rt.cores(), columns = l.emb + rt.value_emb();
   const uint32_t rows = rt.mask().any() && nq < rt.mask().queries ? rt.mask().queries : l.seq_q;
   const uint64_t keys = mean_keys(rt, rows);
@@ -357,7 +357,14 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
     groups_ = all_groups_;
     return;
   }
-  if (const uint32_t parts = parts_of_a_group(t); parts > 0) {
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (rt.has_unequal_clusters()) {
+    const Share own = weighted_share(rt.cluster_deal(), batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster());
+    first_item_ = own.first;
+    last_item_ = own.last;
+  } else
+#endif
+      if (const uint32_t parts = parts_of_a_group(t); parts > 0) {
     const uint64_t all = uint64_t{all_groups_} * parts;
     const auto begin = [&](uint32_t c) {
       return begin_of_part(static_cast<uint32_t>(all * c / clusters), parts, scores);

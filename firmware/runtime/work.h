@@ -171,6 +171,19 @@ Share share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uin
   return {ends[0].heads * count + ends[0].piece, ends[1].heads * count + ends[1].piece};
 }
 
+#if ATTNVP_HETEROGENEOUS_CORES
+// As share(), in proportion to the clusters' weights.
+template <typename Scores>
+Share weighted_share(const ClusterDeal& deal, uint32_t heads, uint32_t count, bool even, const Scores& scores,
+                     uint32_t cluster) {
+  if (even) return {deal.begin_of_units(cluster, heads * count), deal.begin_of_units(cluster + 1, heads * count)};
+  constexpr uint32_t kParts = ClusterDeal::kParts;
+  const auto fine = [&](uint32_t piece) { return scores(piece) * kParts; };  // at least a part for each score
+  const auto begin = [&](uint32_t c) { return share(heads, count, false, fine, deal.begin_of_parts(c), kParts).first; };
+  return {begin(cluster), begin(cluster + 1)};
+}
+#endif
+
 // As share(), with each head cut into `cuts` indivisible parts.
 template <typename Scores>
 Share share_parts(uint32_t heads, uint32_t count, bool even, const Scores& scores, uint32_t cuts, uint32_t part,

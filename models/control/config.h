@@ -36,7 +36,8 @@ struct RiscvConfig {
   std::uint32_t base_cycles = 1, load_use_cycles = 1, branch_cycles = 2, multiply_cycles = 1, divide_cycles = 16;
   std::uint32_t quantum = 10000;
   std::string firmware = kShipped;
-  bool heterogeneous_cores = false;  // derived from the machine; the shipped firmware divides work by speed
+  bool heterogeneous_cores =
+      false;  // derived: cores or clusters differ, and the shipped firmware divides work by speed
 
   static void describe(config::Keys<RiscvConfig>& key) {
     using namespace config;

@@ -14,10 +14,10 @@ inline constexpr std::uint32_t kPluginVersion = 2;
 
 // Context of a plug-in.
 struct PluginContext {
-  const char* name;             // name for its module, which is created below the platform's module of the slot
-  double clock_hz;              // clock of the platform
-  std::uint64_t size_bytes;     // memories
-  const char* place;            // "dram", "l2", "mailbox", "l1", "interconnect", "control", "mac", "vec", "dma"
+  const char* name;          // name for its module, which is created below the platform's module of the slot
+  double clock_hz;           // clock of the platform
+  std::uint64_t size_bytes;  // memories and event units
+  const char* place;         // "dram", "l2", "mailbox", "l1", "interconnect", "events", "control", "mac", "vec", "dma"
   std::uint32_t cluster, core;  // its cluster and core, if any
   bool full_data;               // values are computed; false: data have no effect
   std::uint64_t registers;      // engines and DMA controllers: address of the first register
@@ -68,6 +68,18 @@ class ProcessorPlugin {
   virtual void start() = 0;  // boots at the current time
 };
 
+// For `events.kind`: counting semaphores, with the registers of firmware/hal/registers.h. Accesses are words of 32
+// bits.
+class EventUnitPlugin {
+ public:
+  static constexpr const char* kKind = "event_unit";
+  virtual ~EventUnitPlugin() = default;
+  // Addresses start at 0. A take is answered when the tokens are there; other accesses pass it.
+  virtual tlm::tlm_target_socket<>& socket() = 0;
+  virtual bool phases() const { return false; }  // see MemoryPlugin::phases(); a take that waits sends END_REQ
+  virtual void reset() = 0;                      // removes all tokens, before a job
+};
+
 // For `mac.kind` and `vec.kind`: a queue of commands (firmware/hal/registers.h, descriptor.h) at
 // PluginContext::registers.
 class EnginePlugin {
@@ -100,5 +112,6 @@ class DmaPlugin {
 #define ATTNVP_MEMORY_PLUGIN(Class) ATTNVP_PLUGIN_OF(MemoryPlugin, memory, Class)
 #define ATTNVP_INTERCONNECT_PLUGIN(Class) ATTNVP_PLUGIN_OF(InterconnectPlugin, interconnect, Class)
 #define ATTNVP_PROCESSOR_PLUGIN(Class) ATTNVP_PLUGIN_OF(ProcessorPlugin, processor, Class)
+#define ATTNVP_EVENT_UNIT_PLUGIN(Class) ATTNVP_PLUGIN_OF(EventUnitPlugin, event_unit, Class)
 #define ATTNVP_ENGINE_PLUGIN(Class) ATTNVP_PLUGIN_OF(EnginePlugin, engine, Class)
 #define ATTNVP_DMA_PLUGIN(Class) ATTNVP_PLUGIN_OF(DmaPlugin, dma, Class)

@@ -21,6 +21,19 @@ std::string kind_of(const YamlNode& node) {
   return node.is_scalar() ? in_quotes(node.scalar()) : "nothing";
 }
 
+// The path with '*' for its numbers.
+std::string pattern_of(const std::string& path) {
+  std::string pattern;
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', start), path.size());
+    const std::string part = path.substr(start, dot - start);
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    pattern += (start == 0 ? "" : ".") + (is_number ? "*" : part);
+    start = dot + 1;
+  }
+  return pattern;
+}
+
 // Requires printable text without tabs before a line's first word, for which YAML's errors are unclear.
 void check_text(const std::string& text, const std::string& source) {
   unsigned others = 0;  // summed up without leaving the loop, so that it is vectorised
@@ -146,10 +159,10 @@ void Document::flatten(const YamlNode& node, const std::string& prefix, const st
       flatten(value, path + ".", known, all, lists, out);
       continue;
     }
-    const auto list = lists.find(path);
+    const auto list = lists.find(pattern_of(path));
     if (list != lists.end() && value.is_list()) {
       out.push_back({path, std::to_string(value.size()), at});
-      flatten_list(value, path, list->second, out);
+      flatten_list(value, path, list->second, lists, out);
       continue;
     }
     if (!value.is_scalar()) fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
@@ -158,7 +171,7 @@ void Document::flatten(const YamlNode& node, const std::string& prefix, const st
 }
 
 void Document::flatten_list(const YamlNode& node, const std::string& path, const std::vector<std::string>& item_paths,
-                            std::vector<Setting>& out) const {
+                            const ListKeys& lists, std::vector<Setting>& out) const {
   std::size_t i = 0;
   for (const YamlNode& map : node) {
     const std::string item = fmt::format("{}.{}", path, i++);
@@ -166,7 +179,7 @@ void Document::flatten_list(const YamlNode& node, const std::string& path, const
     std::vector<std::string> known;
     known.reserve(item_paths.size());
     for (const std::string& of_item : item_paths) known.push_back(item + "." + of_item);
-    flatten(map, item + ".", known, with_sections(known), {}, out);
+    flatten(map, item + ".", known, with_sections(known), lists, out);
   }
 }
 

@@ -27,7 +27,8 @@ std::string read_text_file(const std::string& path);
 // Path for messages: relative to the working directory if below it.
 std::string shown_path(const std::string& path);
 
-// Keys whose value may be a list of maps, with the allowed paths of a map: {"cores", {"mac.rows"}}.
+// Keys whose value may be a list of maps, with the allowed paths of a map: {"cores", {"mac.rows"}}. '*' stands for an
+// item of an enclosing list: "clusters.*.cores".
 using ListKeys = std::map<std::string, std::vector<std::string>>;
 
 class Document {
@@ -63,7 +64,7 @@ class Document {
   void flatten(const YamlNode& node, const std::string& prefix, const std::vector<std::string>& known,
                const std::vector<std::string>& all, const ListKeys& lists, std::vector<Setting>& out) const;
   void flatten_list(const YamlNode& node, const std::string& path, const std::vector<std::string>& item_paths,
-                    std::vector<Setting>& out) const;
+                    const ListKeys& lists, std::vector<Setting>& out) const;
 
   std::shared_ptr<const YamlData> tree_;
   std::string source_;

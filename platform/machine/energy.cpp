@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
@@ -106,14 +107,26 @@ EnergyTable::EnergyAction EnergyTable::range(std::string_view component, std::st
   return entry(component, action);
 }
 
+namespace {
+// Number behind `name` in a module's name; none: the module is outside.
+std::optional<std::size_t> number_behind(std::string_view name, std::string_view module) {
+  const std::size_t at = module.find(name);
+  std::size_t number = 0;
+  if (at == std::string_view::npos) return {};
+  const bool found =
+      std::from_chars(module.data() + at + name.size(), module.data() + module.size(), number).ec == std::errc();
+  return found ? std::optional(number) : std::nullopt;
+}
+}  // namespace
+
 const EnergyTable& EnergyTable::of_module(std::string_view module) const {
-  constexpr std::string_view kCore = ".core";
-  const std::size_t at = cores_.empty() ? std::string_view::npos : module.find(kCore);
-  std::size_t core = 0;
-  if (at == std::string_view::npos) return *this;
-  const char* const number = module.data() + at + kCore.size();
-  if (std::from_chars(number, module.data() + module.size(), core).ec != std::errc()) return *this;
-  return core < cores_.size() ? cores_[core] : *this;
+  if (cores_.empty()) return *this;
+  const std::optional<std::size_t> core = number_behind(".core", module);
+  if (cores_of_cluster_ == 0) return core && *core < cores_.size() ? cores_[*core] : *this;
+  const std::optional<std::size_t> cluster = number_behind(".cluster", module);
+  if (!cluster) return *this;
+  const std::size_t at = *cluster * cores_of_cluster_ + core.value_or(0);
+  return at < cores_.size() ? cores_[at] : *this;
 }
 
 double EnergyTable::pj(std::string_view component, std::string_view action, std::uint64_t instance_size_bytes) const {

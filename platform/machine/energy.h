@@ -40,8 +40,14 @@ class EnergyTable {
   const Components& components() const { return components_; }
 
   // Tables of single cores, for cores that differ; of_module() selects one by the module's hierarchical name.
-  void set_cores(std::vector<EnergyTable> cores) { cores_ = std::move(cores); }
+  // `of_cluster`: cores of a cluster, for clusters that differ; their first core's table is the cluster's. 0: the
+  // tables hold for every cluster.
+  void set_cores(std::vector<EnergyTable> cores, std::size_t of_cluster = 0) {
+    cores_ = std::move(cores);
+    cores_of_cluster_ = of_cluster;
+  }
   const std::vector<EnergyTable>& cores() const { return cores_; }
+  std::size_t cores_of_cluster() const { return cores_of_cluster_; }
   const EnergyTable& of_module(std::string_view module) const;
 
   const std::string& source() const { return source_; }  // the file, for messages and reports
@@ -56,6 +62,7 @@ class EnergyTable {
   bool model_ = false;
   Components components_;
   std::vector<EnergyTable> cores_;
+  std::size_t cores_of_cluster_ = 0;
 };
 
 // A name under configs/energy or a path. Throws ConfigError with file and line.

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -17,6 +15,7 @@
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
+#include "platform/machine/instances.h"
 #include "platform/machine/provenance.h"
 #include "platform/machine/words.h"
 
@@ -25,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCores = "cores";
-constexpr std::uint32_t kMostCores = 64;
 constexpr const char* kDramPart = "dram.part";
 constexpr const char* kPlugin = "plugin:";            // prefix of a library's name, as a kind
 constexpr std::size_t kLongestChain = 32;             // of bases
@@ -80,28 +77,6 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
   return machine;
 }
 
-bool plain_in_yaml(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '/' || c == '-';
-  };
-  const bool letter_first = !text.empty() && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
-  static const std::vector<std::string> reserved = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
-  return letter_first && std::all_of(text.begin(), text.end(), plain) &&
-         std::none_of(reserved.begin(), reserved.end(),
-                      [&](const auto& word) { return edit_distance(text, word) == 0; });
-}
-
-std::string yaml_string(const std::string& text) {
-  if (plain_in_yaml(text)) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
 }  // namespace
 
 const Schema<MachineConfig>& hardware_schema() {
@@ -117,95 +92,32 @@ const Schema<MachineConfig>& hardware_schema() {
   return schema;
 }
 
-namespace {
-
-std::string core_path(std::uint32_t k, const std::string& path) { return fmt::format("{}.{}.{}", kCores, k, path); }
-
-// Core of a path "cores.1.mac.rows"; none for other paths.
-std::optional<std::uint32_t> core_of(const std::string& path) {
-  const std::string prefix = std::string(kCores) + ".";
-  if (path.rfind(prefix, 0) != 0) return {};
-  std::uint32_t k = 0;
-  const char* const end = path.data() + std::min(path.find('.', prefix.size()), path.size());
-  const auto [stop, error] = std::from_chars(path.data() + prefix.size(), end, k);
-  if (error != std::errc() || stop != end) return {};
-  return k;
-}
-
-std::vector<Key<MachineConfig>> keys_of_cores() {
-  std::vector<Key<MachineConfig>> all;
-  for (std::uint32_t k = 0; k < kMostCores; ++k) {
-    for (const Key<CoreConfig>& of_core : core_keys()) {
-      Key<MachineConfig> key;
-      static_cast<KeyInfo&>(key) = of_core;
-      key.path = core_path(k, of_core.path);
-      key.get = [k, get = of_core.get](const MachineConfig& machine) { return get(machine.core(k)); };
-      key.set = [k, path = of_core.path](MachineConfig& machine, const Value& value) {
-        if (machine.core_overrides.size() <= k) machine.core_overrides.resize(k + 1);
-        machine.core_overrides[k].insert_or_assign(path, value);
-      };
-      all.push_back(std::move(key));
-    }
-  }
-  return all;
-}
-
-// Keys of a core that differ from the machine's common values.
-std::vector<const Key<CoreConfig>*> differences(const MachineConfig& machine, std::uint32_t k) {
-  std::vector<const Key<CoreConfig>*> keys;
-  const CoreConfig common{machine.mac, machine.vec, machine.l0}, core = machine.core(k);
-  for (const Key<CoreConfig>& key : core_keys()) {
-    if (key.get(core) != key.get(common)) keys.push_back(&key);
-  }
-  return keys;
-}
-
-bool is_list(const MachineConfig& machine) {
-  for (std::uint32_t k = 0; k < machine.cores && !machine.core_overrides.empty(); ++k) {
-    if (!differences(machine, k).empty()) return true;
-  }
-  return false;
-}
-
-void check_l0(const CoreConfig& core, const ScratchpadConfig& l1, const std::string& path, const Origin& origin) {
-  if (core.l0.size_bytes < l1.size_bytes) return;
-  fail(origin, fmt::format("key '{}': found '{}'; allowed is less than l1.size, {}", path,
-                           format_integer(KeyUnit::kBytes, core.l0.size_bytes),
-                           format_integer(KeyUnit::kBytes, l1.size_bytes)));
-}
-
-}  // namespace
-
-const Key<MachineConfig>* find_key(const std::string& path) {
-  if (!core_of(path)) return hardware_schema().find(path);
-  static const std::vector<Key<MachineConfig>> all = keys_of_cores();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& key) { return key.path == path; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-std::vector<std::string> core_paths(std::uint32_t k) {
-  std::vector<std::string> paths;
-  for (const Key<CoreConfig>& key : core_keys()) paths.push_back(core_path(k, key.path));
-  return paths;
+std::shared_ptr<const Key<MachineConfig>> find_key(const std::string& path) {
+  const InstancePath instance = parse_instance(path);
+  if (!instance.is_machine()) return instance_key(instance);
+  return {std::shared_ptr<void>(), hardware_schema().find(path)};  // the schema owns it
 }
 
 std::vector<Setting> machine_settings(const Document& file) {
   std::vector<std::string> known = hardware_schema().paths();
   known.emplace_back("base");
   known.emplace_back(kProvenanceSection);
-  std::vector<std::string> of_core;
-  for (const Key<CoreConfig>& key : core_keys()) of_core.push_back(key.path);
-  return file.settings(known, {{kCores, of_core}});
+  std::vector<Setting> settings = file.settings(known, instance_lists());
+  // Keys of single instances after the numbers of cores and clusters, which may follow in the file.
+  std::stable_partition(settings.begin(), settings.end(),
+                        [](const Setting& setting) { return parse_instance(setting.path).is_machine(); });
+  return settings;
 }
 
 std::vector<std::string> paths_of(const std::vector<Setting>& settings) {
   std::vector<std::string> paths = hardware_schema().paths();
-  std::set<std::uint32_t> cores;
+  std::set<std::string> instances;
   for (const Setting& setting : settings) {
-    const auto core = core_of(setting.path);
-    if (!core || !cores.insert(*core).second) continue;
-    const std::vector<std::string> of_core = core_paths(*core);
-    paths.insert(paths.end(), of_core.begin(), of_core.end());
+    InstancePath instance = parse_instance(setting.path);
+    instance.key.clear();
+    if (instance.is_machine() || !instances.insert(instance.text()).second) continue;
+    const std::vector<std::string> own = instance_paths(instance);
+    paths.insert(paths.end(), own.begin(), own.end());
   }
   return paths;
 }
@@ -226,9 +138,11 @@ void apply_override(MachineConfig& machine, const std::string& assignment) {
 
 std::string library_key(const Setting& setting) {
   if (setting.text.rfind(kPlugin, 0) != 0) return {};
+  InstancePath path = parse_instance(setting.path);
   for (const Slot& place : slots()) {
-    const std::string key = fmt::format("{}.library", place.name);
-    if (setting.path == fmt::format("{}.{}", place.name, place.key) && find_key(key) != nullptr) return key;
+    if (path.key != fmt::format("{}.{}", place.name, place.key)) continue;
+    path.key = fmt::format("{}.library", place.name);
+    return find_key(path.text()) != nullptr ? path.text() : "";
   }
   return {};
 }
@@ -239,17 +153,9 @@ void apply_setting(MachineConfig& machine, const Setting& setting) {
     apply_setting(machine, {setting.path, "plugin", setting.origin});
     return;
   }
-  if (const auto k = core_of(setting.path)) {
-    const Key<MachineConfig>* key = find_key(setting.path);
-    if (*k >= machine.cores) {
-      fail(setting.origin, fmt::format("key '{}': the machine has no core {}; allowed are cores 0 to {}", setting.path,
-                                       *k, machine.cores - 1));
-    }
-    if (key == nullptr) refuse_unknown(setting, core_paths(*k));
-    return key->set(machine, parse_setting(*key, setting));
-  }
+  if (!parse_instance(setting.path).is_machine()) return apply_instance(machine, setting);
   hardware_schema().apply(machine, setting);
-  if (setting.path == kCores) machine.core_overrides.clear();
+  drop_instances(machine, setting.path);
   auto& dram = machine.own<BankedConfig>();
   try {
     if (setting.path == kDramPart) apply_dram_part(dram, dram.part);
@@ -259,132 +165,105 @@ void apply_setting(MachineConfig& machine, const Setting& setting) {
   }
 }
 
+namespace {
+
+// Values of overrides, which code may have set.
+void check_overrides(const MachineConfig& machine, const Origin& origin) {
+  const auto check = [&](const InstancePath& path, const Value& value) {
+    check_setting(*instance_key(path), value, origin);
+  };
+  for (std::uint32_t k = 0; k < machine.cores && k < machine.core_overrides.size(); ++k) {
+    for (const auto& [path, value] : machine.core_overrides[k]) check({{}, k, path}, value);
+  }
+  for (std::uint32_t c = 0; c < machine.clusters && c < machine.cluster_overrides.size(); ++c) {
+    for (const auto& [path, value] : machine.cluster_overrides[c]) {
+      InstancePath own = parse_instance(path);
+      own.cluster = c;
+      check(own, value);
+    }
+  }
+}
+
+void check_l0(const CoreConfig& core, const ScratchpadConfig& l1, const std::string& path, const Origin& origin) {
+  if (core.l0.size_bytes < l1.size_bytes) return;
+  fail(origin, fmt::format("key '{}': found '{}'; allowed is less than l1.size, {}", path,
+                           format_integer(KeyUnit::kBytes, core.l0.size_bytes),
+                           format_integer(KeyUnit::kBytes, l1.size_bytes)));
+}
+
+// Consistency of a cluster's values; `instance` names it in messages.
+void check_cluster(const MachineConfig& m, const InstancePath& instance, const Origin& origin) {
+  const auto named = [&](const char* key) { return InstancePath{instance.cluster, {}, key}.text(); };
+  const auto bytes = [](std::uint64_t value) { return format_integer(KeyUnit::kBytes, value); };
+  const ScratchpadConfig& l1 = m.l1;
+  check_l0({m.mac, m.vec, m.l0}, l1, named("l0.size"), origin);
+  for (std::uint32_t k = 0; k < m.cores && k < m.core_overrides.size(); ++k) {
+    if (m.core_overrides[k].empty()) continue;
+    InstancePath path{instance.cluster, k, "l0.size"};
+    check_l0(m.core(k), l1, path.text(), origin);
+    const std::string problem = kind_problem(m.with_core(k));
+    path.key.clear();
+    const std::string core = path.text();
+    if (!problem.empty()) fail(origin, fmt::format("key '{}': {}", core.substr(0, core.size() - 1), problem));
+  }
+  const std::uint64_t bank_row_bytes = std::uint64_t{l1.banks} * l1.bank_bytes_per_cycle;
+  if (bank_row_bytes > l1.size_bytes) {
+    fail(origin, fmt::format("key '{}': found {} banks of {} B/cycle, {} per cycle; allowed is at most l1.size, {}",
+                             named("l1.banks"), l1.banks, l1.bank_bytes_per_cycle, bytes(bank_row_bytes),
+                             bytes(l1.size_bytes)));
+  }
+  if (m.dma.burst_bytes > l1.size_bytes) {
+    fail(origin, fmt::format("key '{}': found '{}'; allowed is at most l1.size, {}", named("dma.burst"),
+                             bytes(m.dma.burst_bytes), bytes(l1.size_bytes)));
+  }
+  for (std::uint32_t k = 0; k < m.cores; ++k) {
+    const MacConfig mac = m.core(k).mac;
+    const VecConfig vec = m.core(k).vec;
+    if (vec.rows > vec.lanes) {
+      fail(origin,
+           fmt::format("key '{}': found {}; allowed is at most vec.lanes, {}", named("vec.rows"), vec.rows, vec.lanes));
+    }
+    if (mac.weight_arrays == 0 || mac.resident_tiles == 0) continue;
+    fail(origin, fmt::format("key '{}': found {} tiles in arrays that hold weights; allowed is 0 with "
+                             "mac.weight_arrays={}",
+                             named("mac.resident_tiles"), mac.resident_tiles, mac.weight_arrays));
+  }
+}
+
+}  // namespace
+
 void finish_machine(MachineConfig& machine, const Origin& origin) {
   hardware_schema().check(machine, origin);
+  check_overrides(machine, origin);
+  if (!machine.cluster_overrides.empty() && machine.has_equal_clusters()) machine = machine.with_cluster(0);
   settle(machine);
   check_machine(machine, origin);
 }
 
 void check_machine(const MachineConfig& machine, const Origin& origin) {
   hardware_schema().check(machine, origin);
+  check_overrides(machine, origin);
+  if (machine.cluster_overrides.empty()) check_cluster(machine, {}, origin);
+  for (std::uint32_t c = 0; c < machine.clusters && !machine.cluster_overrides.empty(); ++c) {
+    InstancePath cluster;
+    if (c < machine.cluster_overrides.size() && !machine.cluster_overrides[c].empty()) cluster.cluster = c;
+    check_cluster(machine.with_cluster(c), cluster, origin);
+    const std::string problem = kind_problem(machine.with_cluster(c));
+    if (!problem.empty()) fail(origin, fmt::format("key 'clusters.{}': {}", c, problem));
+  }
   const auto bytes = [](std::uint64_t value) { return format_integer(KeyUnit::kBytes, value); };
-  const ScratchpadConfig& l1 = machine.l1;
-  check_l0({machine.mac, machine.vec, machine.l0}, l1, "l0.size", origin);
-  for (std::uint32_t k = 0; k < machine.cores && k < machine.core_overrides.size(); ++k) {
-    if (machine.core_overrides[k].empty()) continue;
-    for (const auto& [path, value] : machine.core_overrides[k]) {
-      check_setting(*find_key(core_path(k, path)), value, origin);
-    }
-    check_l0(machine.core(k), l1, core_path(k, "l0.size"), origin);
-    const std::string problem = kind_problem(machine.with_core(k));
-    if (!problem.empty()) fail(origin, fmt::format("key '{}.{}': {}", kCores, k, problem));
-  }
-  if (machine.clusters * l1.size_bytes > kMostL1Bytes) {
+  const auto l1_bytes =
+      static_cast<std::uint64_t>(machine.sum_of_clusters([](const MachineConfig& m) { return m.l1.size_bytes; }));
+  if (l1_bytes > kMostL1Bytes && machine.cluster_overrides.empty()) {
     fail(origin, fmt::format("key 'l1.size': found '{}' in each of {} clusters, {} together; allowed is {} together",
-                             bytes(l1.size_bytes), machine.clusters, bytes(machine.clusters * l1.size_bytes),
-                             bytes(kMostL1Bytes)));
+                             bytes(machine.l1.size_bytes), machine.clusters, bytes(l1_bytes), bytes(kMostL1Bytes)));
   }
-  const std::uint64_t bank_row_bytes = std::uint64_t{l1.banks} * l1.bank_bytes_per_cycle;
-  if (bank_row_bytes > l1.size_bytes) {
-    fail(origin,
-         fmt::format("key 'l1.banks': found {} banks of {} B/cycle, {} per cycle; allowed is at most l1.size, {}",
-                     l1.banks, l1.bank_bytes_per_cycle, bytes(bank_row_bytes), bytes(l1.size_bytes)));
-  }
-  if (machine.dma.burst_bytes > l1.size_bytes) {
-    fail(origin, fmt::format("key 'dma.burst': found '{}'; allowed is at most l1.size, {}",
-                             bytes(machine.dma.burst_bytes), bytes(l1.size_bytes)));
-  }
-  for (std::uint32_t k = 0; k < machine.cores; ++k) {
-    const MacConfig mac = machine.core(k).mac;
-    const VecConfig vec = machine.core(k).vec;
-    if (vec.rows > vec.lanes) {
-      fail(origin, fmt::format("key 'vec.rows': found {}; allowed is at most vec.lanes, {}", vec.rows, vec.lanes));
-    }
-    if (mac.weight_arrays == 0 || mac.resident_tiles == 0) continue;
-    fail(origin, fmt::format("key 'mac.resident_tiles': found {} tiles in arrays that hold weights; allowed is 0 with "
-                             "mac.weight_arrays={}",
-                             mac.resident_tiles, mac.weight_arrays));
+  if (l1_bytes > kMostL1Bytes) {
+    fail(origin, fmt::format("key 'l1.size': found '{}' in {} clusters together; allowed is {} together",
+                             bytes(l1_bytes), machine.clusters, bytes(kMostL1Bytes)));
   }
   const std::string problem = kind_problem(machine);
   if (!problem.empty()) fail(origin, problem);
-}
-
-std::string to_yaml(const MachineConfig& machine) { return to_yaml(machine, {}); }
-
-std::string machine_hash(const MachineConfig& machine) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : to_yaml(machine)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
-
-void note_machine(const MachineConfig& machine, const std::vector<std::string>& overrides) {
-  files::note("machine_hash", machine_hash(machine));
-  files::note("overrides", overrides.empty() ? "none" : fmt::format("{}", fmt::join(overrides, " ")));
-}
-
-namespace {
-
-std::string commented(const std::string& line, const std::string& path, const Provenances& provenance) {
-  constexpr std::size_t kCommentColumn = 30;
-  if (provenance.empty()) return line;
-  const auto stated = provenance.find(path);
-  return fmt::format("{:<{}} # {}", line, kCommentColumn,
-                     stated == provenance.end() ? "default" : stated->second.text());
-}
-
-// YAML of the keys in which single cores differ.
-std::string cores_yaml(const MachineConfig& machine, const Provenances& provenance) {
-  std::string out = commented(fmt::format("{}:", kCores), kCores, provenance) + "\n";
-  for (std::uint32_t k = 0; k < machine.cores; ++k) {
-    const CoreConfig core = machine.core(k);
-    const std::vector<const Key<CoreConfig>*> keys = differences(machine, k);
-    if (keys.empty()) out += "  - {}\n";
-    std::string section;
-    for (const Key<CoreConfig>* key : keys) {
-      const std::size_t dot = key->path.find('.');
-      if (key->path.substr(0, dot) != section) {
-        out += fmt::format("  {} {}:\n", section.empty() ? "-" : " ", key->path.substr(0, dot));
-        section = key->path.substr(0, dot);
-      }
-      const std::string line =
-          fmt::format("      {}: {}", key->path.substr(dot + 1), format_value(*key, key->get(core)));
-      out += commented(line, core_path(k, key->path), provenance) + "\n";
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string to_yaml(const MachineConfig& machine, const Provenances& provenance, bool all) {
-  std::string out;
-  std::vector<std::string> open;  // sections that contain the previous line
-  const bool list = is_list(machine);
-  for (const auto& key : hardware_schema().keys()) {
-    if (!all && provenance.count(key.path) == 0 && !applies(key.path, machine)) continue;
-    if (list && key.path == kCores) {
-      out += cores_yaml(machine, provenance);
-      open.clear();
-      continue;
-    }
-    std::vector<std::string> parts;
-    for (std::size_t start = 0, dot = 0; dot != std::string::npos; start = dot + 1) {
-      dot = key.path.find('.', start);
-      parts.push_back(key.path.substr(start, dot == std::string::npos ? dot : dot - start));
-    }
-    std::size_t common = 0;
-    while (common < open.size() && common + 1 < parts.size() && open[common] == parts[common]) ++common;
-    open.resize(common);
-    for (; open.size() + 1 < parts.size(); open.push_back(parts[open.size()])) {
-      out += std::string(2 * open.size(), ' ') + parts[open.size()] + ":\n";
-    }
-    const std::string value = format_value(key, key.get(machine));
-    std::string line = fmt::format("{}{}: {}", std::string(2 * open.size(), ' '), parts.back(),
-                                   key.type == Type::kString ? yaml_string(value) : value);
-    if (key.path != "name") line = commented(line, key.path, provenance);
-    out += line + "\n";
-  }
-  return out;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Machine configuration: YAML files and "key=value" overrides to a checked MachineConfig, and the files of DRAM parts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,14 +13,12 @@ namespace attnvp::config {
 
 // Table of all hardware keys, as declared by the models.
 const Schema<MachineConfig>& hardware_schema();
-// A hardware key, or a key of one core, "cores.1.mac.rows"; nullptr: unknown. apply_setting checks whether the machine
-// has that core.
-const Key<MachineConfig>* find_key(const std::string& path);
-// Paths of the keys of core `k`.
-std::vector<std::string> core_paths(std::uint32_t k);
+// A hardware key, or a key of one core or cluster, "cores.1.mac.rows", "clusters.0.cores.1.mac.rows"; null: unknown.
+// apply_setting checks whether the machine has that core and cluster.
+std::shared_ptr<const Key<MachineConfig>> find_key(const std::string& path);
 // Key that a kind `plugin:LIBRARY.so` sets in addition to the kind, "l1.library"; empty for other settings.
 std::string library_key(const Setting& setting);
-// Settings of a machine's file: `base`, its keys and those of single cores.
+// Settings of a machine's file: `base`, its keys and those of single cores and clusters.
 std::vector<Setting> machine_settings(const Document& file);
 // All paths for which provenance can be stated (provenance.h).
 std::vector<std::string> paths_of(const std::vector<Setting>& settings);
@@ -36,7 +35,7 @@ MachineConfig load_hardware(const std::string& name_or_path, const std::vector<s
 void apply_setting(MachineConfig& machine, const Setting& setting);
 void apply_override(MachineConfig& machine, const std::string& assignment);  // "l1.size=2 MiB"
 
-// Derives values from other keys, then calls check_machine.
+// Derives values from other keys, then calls check_machine. A list of equal clusters becomes their number.
 void finish_machine(MachineConfig& machine, const Origin& origin);
 
 // Checks the range of every key, consistency of keys, and whether each kind can take its role. Messages begin with

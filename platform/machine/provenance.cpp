@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "platform/base/text.h"
@@ -143,12 +144,25 @@ std::string calibrated_by(const Provenances& of_keys, std::string_view cell) {
 
 namespace {
 
-// A new number or list of cores removes the statements of earlier ones.
-void drop_cores(Provenances& of_keys) {
-  const auto first = of_keys.lower_bound("cores.");
-  auto last = first;
-  while (last != of_keys.end() && last->first.rfind("cores.", 0) == 0) ++last;
-  of_keys.erase(first, last);
+// A new number or list of clusters or cores removes the statements of earlier ones.
+void drop_items(Provenances& of_keys, const std::string& set) {
+  for (auto entry = of_keys.begin(); entry != of_keys.end();) {
+    const std::string& path = entry->first;
+    const bool is_item = path.rfind(set + ".", 0) == 0 || (set == "cores" && path.rfind("clusters.", 0) == 0 &&
+                                                           path.find(".cores.") != std::string::npos);
+    entry = is_item ? of_keys.erase(entry) : std::next(entry);
+  }
+}
+
+// Statements of a list of equal clusters become those of the machine's own keys.
+void join_clusters(Provenances& of_keys) {
+  const std::string first = "clusters.0.";
+  Provenances joined;
+  for (const auto& [path, statement] : of_keys) {
+    if (path.rfind(first, 0) == 0) joined.insert_or_assign(path.substr(first.size()), statement);
+  }
+  drop_items(of_keys, "clusters");
+  for (const auto& [path, statement] : joined) of_keys.insert_or_assign(path, statement);
 }
 
 // Provenance of a valid machine file, and of its bases.
@@ -164,7 +178,9 @@ Provenances of_file(const std::string& path) {
     set.pop_back();
     of_keys = of_file(find_config(Folder::kHardware, setting.text, std::filesystem::path(path).parent_path().string()));
   }
-  if (std::find(set.begin(), set.end(), "cores") != set.end()) drop_cores(of_keys);
+  for (const char* list : {"clusters", "cores"}) {
+    if (std::find(set.begin(), set.end(), list) != set.end()) drop_items(of_keys, list);
+  }
   const std::vector<std::string> paths = paths_of(settings);
   take_statements(of_keys, read_provenance(document, paths), paths, set);
   return of_keys;
@@ -173,15 +189,16 @@ Provenances of_file(const std::string& path) {
 }  // namespace
 
 Provenances hardware_provenance(const std::string& name_or_path, const std::vector<std::string>& overrides) {
-  load_hardware(name_or_path, overrides);  // throws for invalid machines
+  const MachineConfig machine = load_hardware(name_or_path, overrides);  // throws for invalid machines
   Provenances of_keys = of_file(find_config(Folder::kHardware, name_or_path));
   for (const std::string& assignment : overrides) {
     const Setting setting = parse_override(assignment);
-    if (setting.path == "cores") drop_cores(of_keys);
+    if (setting.path == "clusters" || setting.path == "cores") drop_items(of_keys, setting.path);
     for (const std::string& path : {setting.path, library_key(setting)}) {
       if (!path.empty()) of_keys.insert_or_assign(path, Provenance{ProvenanceKind::kSet, {}, {}});
     }
   }
+  if (machine.cluster_overrides.empty()) join_clusters(of_keys);
   return of_keys;
 }
 

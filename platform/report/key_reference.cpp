@@ -45,9 +45,11 @@ a path relative to the file) a file starts from another machine's values instead
 the command line. A relative path under `energy` is relative to the file. `cores:` may be a list with an entry for each
 core of a cluster: the keys of `mac`, `vec` and `l0` in which that core differs from the machine's own, as in
 `cores: [{mac: {rows: 32}}, {}]`. Their paths have the core's number, from 0: `--set cores.0.mac.rows=64`. A number under
-`cores` makes all cores alike again. Across keys: `l0.size` is smaller than
-`l1.size`; `l1.banks` times `l1.bank_bandwidth` and `dma.burst` are at most `l1.size`; the L1 of all clusters together is
-at most 256 GiB.
+`cores` makes all cores alike again. `clusters:` may be a list likewise: an entry has the keys of `mac`, `vec`, `l0`,
+`l1`, `dma` and `cores` in which that cluster differs, as in `clusters: [{l1: {size: 1 MiB}}, {cores: [{mac: {rows: 32}},
+{}]}]`. Paths are `clusters.0.l1.size` and `clusters.1.cores.0.mac.rows`. All clusters have as many cores. Across keys:
+`l0.size` is smaller than `l1.size`; `l1.banks` times `l1.bank_bandwidth` and `dma.burst` are at most `l1.size`; the L1 of
+all clusters together is at most 256 GiB.
 
 )";
 
@@ -229,8 +231,8 @@ std::string key_text(const std::string& path) {
   for (const auto& [name, long_path] : workload::inline_names()) {
     if (name == path) of_network = long_path;
   }
-  const Key<MachineConfig>* of_core = hardware_schema().find(path) == nullptr ? find_key(path) : nullptr;
-  if (of_core != nullptr) return key_text(*of_core, "machine", "the machine's own");
+  const auto of_instance = hardware_schema().find(path) == nullptr ? find_key(path) : nullptr;
+  if (of_instance != nullptr) return key_text(*of_instance, "machine", "the machine's own");
   const std::string machine = texts_of(hardware_schema(), "machine", path, path + "."),
                     network = texts_of(workload::network_schema(), "network", of_network, path + ".");
   return machine + (machine.empty() || network.empty() ? "" : "\n") + network;

@@ -28,7 +28,7 @@ class DramMeter final : public Interconnect::Listener {
   std::uint64_t read = 0, written = 0;
 };
 
-void listen(Platform& platform, const Clusters& clusters, DramMeter* meter) {
+void listen(Platform& platform, const ClusterRange& clusters, DramMeter* meter) {
   for (std::uint32_t c = clusters.first; c < clusters.end(); ++c) {
     platform.bus->tell(Platform::processor_name(c), meter);
     platform.bus->tell(Platform::dma_name(c), meter);
@@ -43,7 +43,7 @@ std::vector<Partition> partitions_of(const MachineConfig& machine, const std::ve
   return all;
 }
 
-std::vector<std::uint32_t> numbers(const Clusters& clusters) {
+std::vector<std::uint32_t> numbers(const ClusterRange& clusters) {
   std::vector<std::uint32_t> all;
   for (std::uint32_t c = clusters.first; c < clusters.end(); ++c) all.push_back(c);
   return all;
@@ -59,7 +59,7 @@ void simulate(Platform& platform, const std::vector<std::uint32_t>& clusters, co
   check_ended(platform, what);
 }
 
-std::uint64_t cycles_of(const Platform& platform, const Clusters& clusters) {
+std::uint64_t cycles_of(const Platform& platform, const ClusterRange& clusters) {
   std::uint64_t cycles = 0;
   for (const std::uint32_t c : numbers(clusters)) cycles = std::max(cycles, platform.cycles_of(c));
   return cycles;
@@ -206,11 +206,11 @@ std::string there_are(const MachineConfig& machine) {
 
 }  // namespace
 
-std::string Clusters::text() const {
+std::string ClusterRange::text() const {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, end() - 1);
 }
 
-Clusters parse_clusters(const std::string& text) {
+ClusterRange parse_clusters(const std::string& text) {
   const std::size_t dash = std::min(text.find('-'), text.size());
   std::uint32_t first = 0, last = 0;
   const bool one = dash == text.size();
@@ -229,13 +229,13 @@ Clusters parse_clusters(const std::string& text) {
   return {first, last - first + 1};
 }
 
-std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted) {
+std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vector<ClusterRange>& wanted) {
   if (wanted.size() > kMostParts) {
     throw config::ConfigError(
         fmt::format("{} jobs are to run side by side; allowed are {}", wanted.size(), kMostParts));
   }
-  std::vector<const Clusters*> owner(machine.clusters, nullptr);
-  for (const Clusters& c : wanted) {
+  std::vector<const ClusterRange*> owner(machine.clusters, nullptr);
+  for (const ClusterRange& c : wanted) {
     if (std::uint64_t{c.first} + c.count > machine.clusters) {
       throw config::ConfigError(fmt::format("clusters {}: {}", c.text(), there_are(machine)));
     }
@@ -251,11 +251,17 @@ std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vecto
   const std::uint64_t dram =
       wanted.size() == 1 ? machine.dram.size_bytes : even_part(machine.dram.size_bytes, wanted.size());
   const std::uint64_t l2 = wanted.size() == 1 ? machine.l2.size_bytes : even_part(machine.l2.size_bytes, wanted.size());
-  for (const Clusters& c : wanted) {
+  for (const ClusterRange& c : wanted) {
     const std::uint64_t i = parts.size();
     MachinePart part{c, {c.first, i * hal::kMailboxSize, i * dram, i * l2}, machine};
     part.machine.name = fmt::format("cluster{} {} of {}", c.count == 1 ? "" : "s", c.text(), machine.name);
     part.machine.clusters = c.count;
+    if (!machine.cluster_overrides.empty()) {
+      auto& overrides = part.machine.cluster_overrides;
+      overrides.resize(machine.clusters);
+      overrides = {overrides.begin() + c.first, overrides.begin() + c.end()};
+      if (part.machine.has_equal_clusters()) part.machine = part.machine.with_cluster(0);
+    }
     part.machine.dram.size_bytes = dram;
     part.machine.l2.size_bytes = l2;
     parts.push_back(std::move(part));

@@ -16,23 +16,23 @@
 namespace attnvp::job {
 
 // Consecutive clusters.
-struct Clusters {
+struct ClusterRange {
   std::uint32_t first = 0, count = 0;
   std::uint32_t end() const { return first + count; }
   std::string text() const;  // "2", "0-1"
 };
 // Parses "2" or "0-1". Throws config::ConfigError.
-Clusters parse_clusters(const std::string& text);
+ClusterRange parse_clusters(const std::string& text);
 
 // Part of a machine for one job.
 struct MachinePart {
-  Clusters clusters;
+  ClusterRange clusters;
   Partition partition;  // mailbox, DRAM and L2 of the job
   MachineConfig
       machine;  // as its firmware and the choice of its tiles see it: so many clusters, an even part of DRAM and L2
 };
 // Parts in the requested order. Throws config::ConfigError for clusters that do not exist or are requested twice.
-std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted);
+std::vector<MachinePart> parts_of(const MachineConfig& machine, const std::vector<ClusterRange>& wanted);
 
 struct Neighbour {
   workload::Workload network;
@@ -41,7 +41,7 @@ struct Neighbour {
 };
 
 struct NeighbourResult {
-  Clusters clusters;
+  ClusterRange clusters;
   // Results of its clusters alone, up to the end of the last one: cycles from boot, counters and energy by the
   // machine's names, utilisation, golden check. Excludes shared modules: no stall attribution, no bound.
   RunResult result;

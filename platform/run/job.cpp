@@ -196,11 +196,13 @@ void Runner::collect(RunResult& result) {
   const std::uint32_t cores = m.clusters * m.cores;
   result.peak.macs_per_cycle = static_cast<std::uint64_t>(m.macs_per_cycle());
   result.peak.vec_lanes = static_cast<std::uint64_t>(m.vec_lanes());
-  result.peak.l1_bytes = m.clusters * m.l1.size_bytes;
+  result.peak.l1_bytes =
+      static_cast<std::uint64_t>(m.sum_of_clusters([](const MachineConfig& c) { return c.l1.size_bytes; }));
   result.peak.dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
-  const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
-  const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
-  result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.peak.l1_bytes_per_cycle = m.sum_of_clusters([](const MachineConfig& c) {
+    const std::uint64_t ports = std::uint64_t{c.l1.ports} * c.l1.port_bytes_per_cycle;
+    return std::min(ports, std::uint64_t{c.l1.banks} * c.l1.bank_bytes_per_cycle);
+  });
   result.unit_times = unit_times(p, result.cycles);
   result.bound = bound_of(result, m);
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};

@@ -75,19 +75,19 @@ void check_step(const workload::Workload& n, const Schedule& schedule, const fir
                                         fmt::join(names, ", ")));
 }
 
-// Refuses cores of different speeds for dataflows that do not distribute work by speed.
-void check_heterogeneous(const workload::Workload& n, const Schedule& schedule) {
+// Refuses cores or clusters of different speeds (`what`) for dataflows that do not distribute work by speed.
+void check_heterogeneous(const workload::Workload& n, const Schedule& schedule, const char* what) {
   const firmware::Dataflow& dataflow = schedule.declaration();
   if (!dataflow.is(firmware::kHeterogeneousCores)) {
     throw config::ConfigError(fmt::format(
-        "{} with {}: the machine's cores are not alike, and that dataflow deals equal work to all; allowed: {}",
-        n.name(), schedule.text, dataflows_with(firmware::kHeterogeneousCores, *schedule.firmware)));
+        "{} with {}: the machine's {} are not alike, and that dataflow deals equal work to all; allowed: {}", n.name(),
+        schedule.text, what, dataflows_with(firmware::kHeterogeneousCores, *schedule.firmware)));
   }
   for (std::size_t i = 0; i < schedule.options.size() && dataflow.options != nullptr; ++i) {
     const std::string option = dataflow.options[i].name;
     if (schedule.options[i] == 0 || (option != "grid" && option != "share")) continue;
-    throw config::ConfigError(fmt::format("{} with {}: the machine's cores are not alike; allowed is {}={}", n.name(),
-                                          schedule.text, option, dataflow.options[i].values[0]));
+    throw config::ConfigError(fmt::format("{} with {}: the machine's {} are not alike; allowed is {}={}", n.name(),
+                                          schedule.text, what, option, dataflow.options[i].values[0]));
   }
 }
 
@@ -211,8 +211,8 @@ void add_rules(schedule::Job& made, const workload::Attention& n, const Schedule
 // Refuses a type that an array does not multiply.
 void check_type(const MachineConfig& machine, const workload::Workload& w) {
   if (w.rows() != nullptr) return;
-  for (std::uint32_t k = 0; k < machine.cores; ++k) {
-    const MacConfig mac = machine.core(k).mac;
+  for (std::uint32_t i = 0; i < (machine.cluster_overrides.empty() ? 1 : machine.clusters) * machine.cores; ++i) {
+    const MacConfig mac = machine.with_cluster(i / machine.cores).core(i % machine.cores).mac;
     if (multiplies(mac, w.type())) continue;
     std::vector<std::string> names;
     for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
@@ -430,8 +430,15 @@ schedule::Job make_job(const MachineConfig& machine, const workload::Workload& w
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, schedule.declaration());
   std::copy(words.begin(), words.end(), made.block.parameter);
   const double dram_cycles = schedule::layer_demand(made, machine).bus / std::max(made.scores(), 1.0);
-  if (const auto cores = heterogeneous_cores(machine, w, dram_cycles)) {
-    check_heterogeneous(w, schedule);
+  if (const auto unequal = unequal_clusters(machine, w, dram_cycles)) {
+    check_heterogeneous(w, schedule, "clusters");
+    add_table(made, hal::kCoresAddress, unequal->fastest, hal::kHeterogeneous);
+    add_table(made, hal::kClustersAddress, unequal->clusters, hal::kUnequalClusters);
+    for (std::uint32_t kind = 0; kind < unequal->kinds.size(); ++kind) {
+      add_table(made, hal::cores_address(kind), unequal->kinds[kind], 0);
+    }
+  } else if (const auto cores = heterogeneous_cores(machine.with_cluster(0), w, dram_cycles)) {
+    check_heterogeneous(w, schedule, "cores");
     add_table(made, hal::kCoresAddress, *cores, hal::kHeterogeneous);
   }
   check_extents(made, schedule.declaration());

@@ -69,7 +69,7 @@ AddressMap address_map(const MachineConfig& m) {
       map.add(mac_range(c, k));
       map.add(vec_range(c, k));
     }
-    map.add(l1_range(m, c));
+    map.add(l1_range(m.with_cluster(c), c));
   }
   map.add(mailbox_range());
   map.add(dram_range(m));
@@ -214,8 +214,12 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
   if (l2 != nullptr) bus->add_target(l2_range(m)).bind(bindings_.to(l2->in(0), l2->is_approximately_timed()));
   host_.bind(bus->add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
+    const MachineConfig& own =
+        m.cluster_overrides.empty()
+            ? machine_
+            : *cluster_machines_.emplace_back(std::make_unique<MachineConfig>(m.with_cluster(c)));
     clusters.push_back(
-        std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, machine_, c, *bus, firmware));
+        std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, own, c, *bus, firmware));
   }
   for_each_module(*this, [this](Module& module) {
     modules_.push_back(&module);

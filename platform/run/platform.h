@@ -98,7 +98,8 @@ class Platform : public sc_core::sc_module {
   bool may_have_steady_state() const;
   Context context_;
   MachineConfig machine_;
-  std::uint64_t start_ = 0;  // cycle of the latest boot
+  std::vector<std::unique_ptr<MachineConfig>> cluster_machines_;  // of clusters that differ
+  std::uint64_t start_ = 0;                                       // cycle of the latest boot
   std::vector<Module*> modules_;
   std::unique_ptr<SteadyState> steady_state_;
   std::vector<Module*> foreign_;  // with events of their own (Endless)

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 #include <string_view>
 
 #include "models/engine/mac_engine/mac_plan.h"
@@ -145,12 +147,17 @@ std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& data
 
 namespace {
 
-// DRAM bandwidth, and the share that a cluster's DMA controller can use.
-void add_dram_rate(hal::MachineInfo& info, const MachineConfig& m) {
-  if (m.dram.policy == "cached" || m.own<NetworkConfig>().multicast) return;
+// DRAM bandwidth that a cluster's DMA controller can use, in bytes per cycle.
+double dma_rate(const MachineConfig& m) {
   const double all = m.dram.bytes_per_second / m.clock_hz, port = m.l1.port_bytes_per_cycle;
   const double burst = m.dram.latency_seconds * m.clock_hz + m.dma.burst_bytes / std::min(all, port);  // cycles
-  const double own = std::min({all, port, m.dma.outstanding * m.dma.burst_bytes / burst});
+  return std::min({all, port, m.dma.outstanding * m.dma.burst_bytes / burst});
+}
+
+void add_dram_rate(hal::MachineInfo& info, const MachineConfig& m) {
+  if (m.dram.policy == "cached" || m.own<NetworkConfig>().multicast) return;
+  const double all = m.dram.bytes_per_second / m.clock_hz;
+  const double own = m.has_equal_clusters() ? dma_rate(m) : m.sum_of_clusters(dma_rate) / m.clusters;
   info.dram_rate = static_cast<std::uint16_t>(std::clamp(16 * all, 1.0, 65535.0));
   info.dram_sharers = static_cast<std::uint8_t>(std::clamp(std::round(16 * all / own), 16.0, 255.0));
 }
@@ -165,27 +172,39 @@ double score_cycles(const CoreConfig& core, const workload::Workload& w) {
 }
 
 // Fastest core (ties: the first), with the minimum of each resource over all cores.
-CoreConfig core_for_firmware(const MachineConfig& m, const workload::Workload& n) {
-  CoreConfig fastest = m.core(0);
+CoreConfig core_for_firmware(const std::vector<MachineConfig>& clusters, const workload::Workload& n) {
+  CoreConfig fastest = clusters.front().core(0);
   std::uint32_t resident_tiles = fastest.mac.resident_tiles;
   std::uint64_t l0_bytes = fastest.l0.size_bytes;
-  for (std::uint32_t k = 1; k < m.cores && !m.core_overrides.empty(); ++k) {
-    const CoreConfig core = m.core(k);
-    if (score_cycles(core, n) < score_cycles(fastest, n)) fastest = core;
-    resident_tiles = std::min(resident_tiles, core.mac.resident_tiles);
-    l0_bytes = std::min(l0_bytes, core.l0.size_bytes);
+  for (const MachineConfig& m : clusters) {
+    if (clusters.size() == 1 && m.core_overrides.empty()) break;
+    for (std::uint32_t k = 0; k < m.cores; ++k) {
+      const CoreConfig core = m.core(k);
+      if (score_cycles(core, n) < score_cycles(fastest, n)) fastest = core;
+      resident_tiles = std::min(resident_tiles, core.mac.resident_tiles);
+      l0_bytes = std::min(l0_bytes, core.l0.size_bytes);
+    }
   }
   fastest.mac.resident_tiles = resident_tiles;
   fastest.l0.size_bytes = l0_bytes;
   return fastest;
 }
 
+// The machine with the values of each cluster, or once for all if they are equal.
+std::vector<MachineConfig> clusters_of(const MachineConfig& m) {
+  if (m.has_equal_clusters()) return {m.with_cluster(0)};
+  std::vector<MachineConfig> clusters;
+  for (std::uint32_t c = 0; c < m.clusters; ++c) clusters.push_back(m.with_cluster(c));
+  return clusters;
+}
+
+constexpr double kFastest = 4096;  // greatest weight
+
 }  // namespace
 
 std::optional<hal::Cores> heterogeneous_cores(const MachineConfig& m, const workload::Workload& n, double dram_cycles) {
   if (m.has_equal_cores()) return {};
   const double share_cycles = dram_cycles * m.clusters * m.cores;
-  constexpr double kFastest = 4096;  // greatest weight
   double least = score_cycles(m.core(0), n);
   for (std::uint32_t k = 1; k < m.cores; ++k) least = std::min(least, score_cycles(m.core(k), n));
   hal::Cores cores{};
@@ -208,22 +227,89 @@ std::optional<hal::Cores> heterogeneous_cores(const MachineConfig& m, const work
   return cores;
 }
 
+std::optional<UnequalClusters> unequal_clusters(const MachineConfig& machine, const workload::Workload& n,
+                                                double dram_cycles) {
+  if (machine.has_equal_clusters()) return {};
+  const std::vector<MachineConfig> clusters = clusters_of(machine);
+  const double all_rate = machine.dram.bytes_per_second / machine.clock_hz;
+  // Cycles of each cluster for a score: the greater of its engines and its transfers; rates of its cores.
+  std::vector<double> cycles;
+  std::vector<std::vector<double>> rates;
+  for (const MachineConfig& m : clusters) {
+    const double transfer = dram_cycles * std::max(1.0 * machine.clusters, all_rate / dma_rate(m));
+    double engines = 0;
+    std::vector<double>& rate = rates.emplace_back();
+    for (std::uint32_t k = 0; k < m.cores; ++k) {
+      engines += 1 / score_cycles(m.core(k), n);
+      rate.push_back(1 / std::max(transfer * m.cores, score_cycles(m.core(k), n)));
+    }
+    cycles.push_back(std::max(transfer, 1 / engines));
+  }
+  UnequalClusters u;
+  double most = 0;  // weight of a core, before scaling
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    const double all = std::accumulate(rates[c].begin(), rates[c].end(), 0.0);
+    for (double& rate : rates[c]) most = std::max(most, rate /= all * cycles[c]);
+  }
+  const std::size_t fastest = static_cast<std::size_t>(std::min_element(cycles.begin(), cycles.end()) - cycles.begin());
+  std::uint32_t least_rows = UINT32_MAX, most_rows = 0, least_columns = UINT32_MAX;
+  bool differ = false;
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    hal::Cores cores{};
+    for (std::uint32_t k = 0; k < machine.cores; ++k) {
+      const MacConfig mac = clusters[c].core(k).mac;
+      cores.weight[k] = static_cast<std::uint16_t>(std::max(1.0, std::round(kFastest * rates[c][k] / most)));
+      cores.rows[k] = static_cast<std::uint16_t>(mac.rows);
+      least_rows = std::min(least_rows, mac.rows);
+      most_rows = std::max(most_rows, mac.rows);
+      least_columns = std::min(least_columns, mac.columns);
+      const MacConfig first = clusters.front().core(k).mac;
+      differ = differ || mac.rows != first.rows || mac.columns != first.columns;
+    }
+    u.clusters.weight[c] =
+        static_cast<std::uint16_t>(std::max(1.0, std::round(kFastest * cycles[fastest] / cycles[c])));
+    std::size_t kind = 0;
+    while (kind < u.kinds.size() && std::memcmp(&u.kinds[kind], &cores, sizeof cores) != 0) ++kind;
+    if (kind == u.kinds.size()) u.kinds.push_back(cores);
+    if (u.kinds.size() > hal::kMostClusterKinds) {
+      throw config::ConfigError(fmt::format("{}: its clusters are of more than {} speeds; allowed are {}", machine.name,
+                                            hal::kMostClusterKinds, hal::kMostClusterKinds));
+    }
+    u.clusters.kind[c] = static_cast<std::uint8_t>(kind);
+    differ = differ || u.clusters.weight[c] != u.clusters.weight[0];
+  }
+  if (!differ && u.kinds.size() == 1) return {};
+  for (hal::Cores& cores : u.kinds) {
+    cores.least_rows = least_rows;
+    cores.most_rows = most_rows;
+    cores.least_columns = least_columns;
+  }
+  u.fastest = u.kinds[u.clusters.kind[fastest]];
+  return u;
+}
+
 hal::MachineInfo machine_info(const MachineConfig& m, const workload::Workload& n) {
-  const CoreConfig core = core_for_firmware(m, n);
+  const std::vector<MachineConfig> clusters = clusters_of(m);
+  const CoreConfig core = core_for_firmware(clusters, n);
+  const auto least = [&](const auto& value) {  // over all clusters
+    auto smallest = value(clusters.front());
+    for (const MachineConfig& cluster : clusters) smallest = std::min(smallest, value(cluster));
+    return smallest;
+  };
   hal::MachineInfo info{};
   info.clusters = m.clusters;
   info.cores = m.cores;
   info.mac_rows = core.mac.rows;
   info.mac_columns = core.mac.columns;
-  info.dma_channels = static_cast<std::uint16_t>(m.dma.channels);
-  info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
+  info.dma_channels = static_cast<std::uint16_t>(least([](const MachineConfig& c) { return c.dma.channels; }));
+  info.dma_queue_depth = static_cast<std::uint16_t>(least([](const MachineConfig& c) { return c.dma.queue_depth; }));
   info.events = m.events.events;
   info.resident_tiles = static_cast<std::uint16_t>(core.mac.resident_tiles);
   info.softmax_rate = static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>(std::uint64_t{core.vec.lanes} * 16 / core.vec.softmax_lane_cycles, 1, 0xFFFF));
   add_dram_rate(info, m);
   info.cluster_groups = static_cast<std::uint8_t>(m.cluster_groups);
-  info.l1_bytes = m.l1.size_bytes;
+  info.l1_bytes = least([](const MachineConfig& c) { return c.l1.size_bytes; });
   info.l0_bytes = core.l0.size_bytes;
   return info;
 }

@@ -54,12 +54,20 @@ struct TensorBytes {
 TensorBytes tensor_bytes(const workload::Workload& network);
 
 // The machine as seen by firmware: the fastest core (ties: the first), with the minimum of each resource over all
-// cores.
+// cores and clusters.
 hal::MachineInfo machine_info(const MachineConfig& machine, const workload::Workload& workload);
 // Weights of cores by their speed on the layer; none if all are equal. The speed is limited by an even share of DRAM;
 // `dram_cycles`: cycles of the whole DRAM for a score.
 std::optional<hal::Cores> heterogeneous_cores(const MachineConfig& machine, const workload::Workload& workload,
                                               double dram_cycles);
+// Weights of clusters and of their cores, likewise; none if all clusters are equally fast.
+struct UnequalClusters {
+  hal::Cores fastest;
+  hal::Clusters clusters;
+  std::vector<hal::Cores> kinds;
+};
+std::optional<UnequalClusters> unequal_clusters(const MachineConfig& machine, const workload::Workload& workload,
+                                                double dram_cycles);
 
 // Makes the mailbox contents for the firmware: tensor addresses in DRAM, the machine as seen by firmware, and given
 // parameters. Throws config::ConfigError if layer, dataflow and machine do not fit, or a parameter exceeds the layer.

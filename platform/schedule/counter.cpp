@@ -65,7 +65,7 @@ class TrafficReader final : public Reader {
 Counts count(const Job& job, const MachineConfig& machine) {
   Counts counts;
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-    TrafficReader counter(machine, counts);
+    TrafficReader counter(machine.with_cluster(c), counts);
     const hal::JobResult result = read_stream(job, c, counter);
     if (result.status != hal::Status::kDone && counts.status == hal::Status::kDone) counts.status = result.status;
   }

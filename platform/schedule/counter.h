@@ -13,11 +13,12 @@
 
 namespace attnvp::schedule {
 
-// Planners for the commands of a cluster's engines. One for each core, as tiles stay in an array between commands.
-inline std::vector<MacPlanner> mac_planners(const MachineConfig& m, std::uint32_t clusters = 1) {
+// Planners for the commands of a cluster's engines; `m` has the cluster's values (MachineConfig::with_cluster). One for
+// each core, as tiles stay in an array between commands.
+inline std::vector<MacPlanner> mac_planners(const MachineConfig& m) {
   std::vector<MacPlanner> planners;
-  planners.reserve(std::size_t{clusters} * m.cores);
-  for (std::uint32_t i = 0; i < clusters * m.cores; ++i) planners.emplace_back(m.core(i % m.cores).mac);
+  planners.reserve(m.cores);
+  for (std::uint32_t k = 0; k < m.cores; ++k) planners.emplace_back(m.core(k).mac);
   return planners;
 }
 // One for each core, or one if cores are equal.

@@ -27,15 +27,14 @@ double macs_per_cycle(const MachineConfig& m, hal::ElementType type) {
 // Cycles of all VEC engines together; each needs `lane_cycles` lane-cycles for an element.
 template <class LaneCycles>
 double vec_cycles(const MachineConfig& m, double elements, const LaneCycles& lane_cycles) {
-  if (m.has_equal_cores()) return elements * lane_cycles(m.core(0)) / m.vec_lanes();
-  double rate = 0;  // elements per cycle
-  for (std::uint32_t k = 0; k < m.cores; ++k) {
-    const CoreConfig core = m.core(k);
+  if (m.has_equal_clusters() && m.has_equal_cores()) return elements * lane_cycles(m.core(0)) / m.vec_lanes();
+  bool is_free = false;
+  const double rate = m.sum_of_cores([&](const CoreConfig& core) {  // elements per cycle
     const double each = lane_cycles(core);
-    if (each == 0) return 0;
-    rate += core.vec.lanes / each * m.clusters;
-  }
-  return elements / rate;
+    is_free = is_free || each == 0;
+    return each == 0 ? 0 : core.vec.lanes / each;
+  });
+  return is_free ? 0 : elements / rate;
 }
 
 // Least lane-cycles of a core's VEC engine for the softmax of a score. Each row takes the cheaper method: whole, or one
@@ -161,13 +160,10 @@ std::uint64_t hash_of(const hal::Descriptor& d) {
 // Demand of a schedule's commands on each engine and on DRAM.
 class DemandReader final : public Reader {
  public:
-  explicit DemandReader(const MachineConfig& m)
-      : by_shape_(m.mac.resident_tiles == 0 && m.has_equal_cores()),
-        mac_(mac_planners(m)),
-        vec_(vec_planners(m)),
-        busy_(2 * m.cores, 0) {}
+  explicit DemandReader(const MachineConfig& m) : machine_(m), busy_(2 * m.cores, 0) { take(m.with_cluster(0)); }
 
-  void begin() {
+  void begin(std::uint32_t cluster) {
+    if (!machine_.cluster_overrides.empty()) take(machine_.with_cluster(cluster));
     std::fill(busy_.begin(), busy_.end(), 0);
     busiest_ = 0;
   }
@@ -199,6 +195,13 @@ class DemandReader final : public Reader {
   const std::vector<std::uint64_t>& busy() const { return busy_; }  // MAC and VEC of each core in turn, in cycles
 
  private:
+  void take(const MachineConfig& cluster) {
+    by_shape_ = cluster.mac.resident_tiles == 0 && cluster.has_equal_cores();
+    mac_ = mac_planners(cluster);
+    vec_ = vec_planners(cluster);
+    cycles_.clear();
+  }
+
   void copy(const hal::Descriptor& d) {
     const auto in_dram = [&](int i) { return d.operand[i].address < hal::kL2Base; };
     const bool forwarded = (d.flags & hal::kForwarded) != 0;
@@ -224,7 +227,8 @@ class DemandReader final : public Reader {
     return is_refused ? 0 : plan.body.pace_cycles + plan.last.pace_cycles;
   }
 
-  bool by_shape_;
+  const MachineConfig& machine_;
+  bool by_shape_ = false;
   std::vector<MacPlanner> mac_;  // one for each core: tiles stay in an array between commands
   std::vector<VecPlanner> vec_;  // one for each core, or one if cores are equal
   std::vector<std::uint64_t> busy_;
@@ -257,7 +261,7 @@ StreamDemand stream_demand(const Job& job, const MachineConfig& machine, double 
   reader.most_cycles = most_cycles;
   if (from_dram) reader.most_dram_bytes = most_cycles * bytes_per_cycle;
   for (std::uint32_t cluster = 0; cluster < machine.clusters && demand.cycles <= most_cycles; ++cluster) {
-    reader.begin();
+    reader.begin(cluster);
     read_stream(job, cluster, reader);
     demand.cycles = std::max(demand.cycles, reader.busiest());
     if (from_dram) demand.cycles = std::max(demand.cycles, reader.dram_bytes / bytes_per_cycle);
@@ -277,7 +281,7 @@ std::vector<EngineDemand> engine_demands(const Job& job, const std::vector<Machi
   const std::uint32_t clusters = machines.front().clusters;
   const double engines = 1.0 * clusters * machines.front().cores;
   for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) {
-    for (DemandReader& reader : readers) reader.begin();
+    for (DemandReader& reader : readers) reader.begin(cluster);
     read_stream(job, cluster, several);
     for (std::size_t m = 0; m < machines.size(); ++m) {
       const std::vector<std::uint64_t>& busy = readers[m].busy();

@@ -88,7 +88,8 @@ double PowerTrace::most_per_fs(const Counter& counter) const {
   }
   if (component != "attnvp.network" || action != "byte") return 0;
   const double control = 1.0 * m.clusters * m.control.bus_bytes / std::max<double>(m.control.access_cycles, 1);
-  const double ports = m.clusters > 1 ? 1.0 * m.clusters * m.l1.port_bytes_per_cycle : 0;
+  const double ports =
+      m.clusters > 1 ? m.sum_of_clusters([](const MachineConfig& c) { return c.l1.port_bytes_per_cycle; }) : 0;
   return (m.dram.bytes_per_second + (m.has_l2() ? m.l2.bytes_per_second : 0)) * 1e-15 + (control + ports) / cycle_fs;
 }
 

@@ -149,6 +149,29 @@ TEST(SweepPlan, AxesMayBeKeysOfSingleCores) {
   EXPECT_EQ(keys.size(), 4U);
 }
 
+TEST(SweepPlan, AxesMayBeKeysOfSingleClusters) {
+  const TemporaryFolder folder;
+  const SweepPlan plan = make_plan(sweep_of(folder,
+                                            "network: H=2,N=48,E=16\n"
+                                            "axes:\n"
+                                            "  clusters.1.cores.0.mac.rows: [8, 16]\n"
+                                            "  clusters.1.l1.size: [2 MiB, 5 MiB]\n"
+                                            "  clusters: [2, 3]\n"));
+  ASSERT_EQ(plan.machines.size(), 8U);
+  std::set<std::string> keys;
+  for (const SweepJob& job : plan.jobs) {
+    const PlannedMachine& m = plan.machines[job.machine];
+    const MachineConfig own = m.config.with_cluster(1);
+    keys.insert(job.key);
+    const std::string rows = " --set clusters.1.cores.0.mac.rows=8", size = " --set 'clusters.1.l1.size=2 MiB'";
+    EXPECT_EQ(m.settings.find(rows) != std::string::npos, own.core(0).mac.rows == 8) << m.settings;
+    EXPECT_EQ(m.settings.find(size) != std::string::npos, own.l1.size_bytes == 2U << 20) << m.settings;
+    EXPECT_EQ(m.config.l1.size_bytes, 5U << 20);
+    EXPECT_NE(m.settings.find(" --set clusters="), std::string::npos) << m.settings;
+  }
+  EXPECT_EQ(keys.size(), 8U);
+}
+
 TEST(SweepPlan, KeysSayWhatResultsDependOn) {
   const TemporaryFolder folder;
   const auto key = [&](const std::string& text) { return make_plan(sweep_of(folder, text)).jobs.at(0).key; };

@@ -20,7 +20,7 @@ struct Job {
 };
 
 job::SideBySide together(const MachineConfig& machine, const std::vector<Job>& jobs, bool full = true) {
-  std::vector<job::Clusters> clusters;
+  std::vector<job::ClusterRange> clusters;
   std::vector<job::Neighbour> neighbours;
   for (const Job& j : jobs) {
     clusters.push_back(job::parse_clusters(j.clusters));
@@ -58,7 +58,7 @@ void expect_dram_adds_up(const job::SideBySide& all) {
 
 // The machine as a single job's: its part of DRAM is all there is.
 MachineConfig machine_of(const MachineConfig& machine, const std::vector<Job>& jobs, std::size_t i) {
-  std::vector<job::Clusters> clusters;
+  std::vector<job::ClusterRange> clusters;
   for (const Job& j : jobs) clusters.push_back(job::parse_clusters(j.clusters));
   return job::parts_of(machine, clusters)[i].machine;
 }
@@ -280,7 +280,7 @@ TEST(Beside, OneJobHasItsClustersAlone) {
 
 std::string refusal_of(const std::vector<std::string>& clusters) {
   try {
-    std::vector<job::Clusters> wanted;
+    std::vector<job::ClusterRange> wanted;
     for (const std::string& text : clusters) wanted.push_back(job::parse_clusters(text));
     job::parts_of(config::load_hardware("cluster3"), wanted);
   } catch (const config::ConfigError& e) {

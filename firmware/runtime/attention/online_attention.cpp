@@ -84,9 +84,13 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
     for (uint32_t block = 0; block < blocks_per_head_; ++block) g.scores += scores(block) / cores;
     parts = parts_of_a_group_for(rt, g);
   }
-  const Share own = parts == 0
-                        ? share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters)
-                        : share_parts(heads, blocks_per_head_, !rows_.uneven(), scores, parts, rt.cluster(), clusters);
+  Share own = parts == 0 ? share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters)
+                         : share_parts(heads, blocks_per_head_, !rows_.uneven(), scores, parts, rt.cluster(), clusters);
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (rt.has_unequal_clusters()) {
+    own = weighted_share(rt.cluster_deal(), heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster());
+  }
+#endif
   first_block_ = own.first;
   last_block_ = own.last;
   loads_.block = first_block_;

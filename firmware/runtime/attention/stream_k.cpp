@@ -213,18 +213,19 @@ void StreamK::deal_in_waves() {
 }
 
 #if ATTNVP_HETEROGENEOUS_CORES
-void StreamK::deal_by_weight(const Deal& deal, uint32_t clusters, uint32_t cores) {
-  const uint32_t all = contexts_.heads() * contexts_.count();
-  if (splits_ != 1 || all > kMostDealt || clusters * cores > kMostInWaves) return;
-  workers_ = clusters * cores;
+void StreamK::deal_by_weight(Runtime& rt) {
+  const uint32_t all = contexts_.heads() * contexts_.count(), workers = rt.machine().clusters * rt.cores();
+  if (splits_ != 1 || all > kMostDealt || workers > kMostInWaves) return;
+  workers_ = workers;
   dealt_ = all;
+  std::uint16_t weight[kMostInWaves];
+  rt.read_worker_weights(rt.cores(), weight);
   uint64_t done[kMostInWaves] = {};  // tiles
-  for (uint32_t i = 0; i < all; ++i) {
+  for (uint32_t i = 0; rt.ok() && i < all; ++i) {
     const uint64_t tiles = piece(i).tiles;
     uint32_t first = 0;
     for (uint32_t w = 1; w < workers_; ++w) {
-      const uint64_t here = deal.weight(w / clusters), there = deal.weight(first / clusters);
-      if ((done[w] + tiles) * there < (done[first] + tiles) * here) first = w;
+      if ((done[w] + tiles) * weight[first] < (done[first] + tiles) * weight[w]) first = w;
     }
     done[first] += tiles;
     worker_of_item_[i] = static_cast<std::uint8_t>(first);

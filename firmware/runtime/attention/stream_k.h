@@ -108,7 +108,7 @@ class StreamK {
 #if ATTNVP_HETEROGENEOUS_CORES
   // Assigns each whole context to the worker that finishes it first. Above kMostDealt contexts, the order stays
   // round-robin.
-  void deal_by_weight(const Deal& deal, uint32_t clusters, uint32_t cores);
+  void deal_by_weight(Runtime& rt);
 #endif
 
   uint32_t workers() const { return workers_; }

@@ -24,14 +24,16 @@ constexpr std::size_t kMostLine = 1000;  // characters per line of the console
 enum HartState : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
 
-const bool kRegistered = add_kind(
-    Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
-                    [](const ModuleContext& module_context) {
-                      return std::make_unique<RiscvProcessor>(module_context.name, module_context);
-                    })
-        .with_keys<RiscvConfig>()
-        .with_settling([](MachineConfig& m) { m.own<RiscvConfig>().heterogeneous_cores = !m.has_equal_cores(); })
-        .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
+const bool kRegistered =
+    add_kind(Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
+                             [](const ModuleContext& module_context) {
+                               return std::make_unique<RiscvProcessor>(module_context.name, module_context);
+                             })
+                 .with_keys<RiscvConfig>()
+                 .with_settling([](MachineConfig& m) {
+                   m.own<RiscvConfig>().heterogeneous_cores = !m.has_equal_cores() || !m.has_equal_clusters();
+                 })
+                 .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
 
 // True for the doorbell of a queue in a cluster's control window.
 bool is_doorbell(std::uint64_t address) {

@@ -54,8 +54,6 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
       volts_(0) {
   volts_ = keys_.volts > 0 ? keys_.volts : nominal_volts(nm_);
   replacing_ = technology.actions(nm_, volts_);
-  l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
-             machine.l1.bank_bytes_per_cycle * kBitsPerByte);
   const bool cached = machine.dram.policy == "cached";
   if (cached || machine.has_l2()) {
     const std::uint64_t bytes = cached ? machine.own<CacheConfig>().size_bytes : machine.l2.size_bytes;
@@ -102,7 +100,14 @@ ModelPart MachineModel::logic(const char* module, double mm2, double register_bi
   return part;
 }
 
-std::string ModelPart::title() const { return core ? fmt::format("core{}.{}", *core, module) : module; }
+std::string ModelPart::title() const {
+  return fmt::format("{}{}{}", cluster ? fmt::format("cluster{}.", *cluster) : "",
+                     core ? fmt::format("core{}.", *core) : "", module);
+}
+
+MachineModel::MemoryModel MachineModel::l1(const ScratchpadConfig& l1) const {
+  return sram(static_cast<double>(l1.size_bytes), l1.banks, l1.bank_bytes_per_cycle * kBitsPerByte);
+}
 
 MachineModel::MemoryModel MachineModel::l0(const CoreConfig& core) const {
   const auto bytes = static_cast<double>(core.l0.size_bytes);
@@ -131,12 +136,14 @@ MachineModel::MacMultipliers MachineModel::multipliers(const MacConfig& mac) con
   return all;
 }
 
-void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number) {
+void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> cluster,
+                                std::optional<std::uint32_t> number) {
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
   const auto place = [&](ModelPart part) {
+    part.cluster = cluster;
     part.core = number;
     part.in_cluster = part.in_core = true;
-    part.count = machine_.clusters * std::uint64_t{number ? 1 : machine_.cores};
+    part.count = std::uint64_t{cluster ? 1 : machine_.clusters} * (number ? 1 : machine_.cores);
     parts_.push_back(part);
   };
   const auto pes = static_cast<double>(core.mac.pes());
@@ -154,31 +161,43 @@ void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint3
   place(logic("vec", core.vec.lanes * lane, core.vec.lanes * kLaneBits));
 }
 
-void MachineModel::lay_out() {
-  const MachineConfig& m = machine_;
+namespace {
+template <class Memory>
+ModelPart memory_part(const char* module, const Memory& of) {
+  ModelPart part;
+  part.module = module;
+  part.area_mm2 = of.area_mm2;
+  part.leakage_mw = of.leakage_mw;
+  return part;
+}
+}  // namespace
+
+void MachineModel::lay_out_cluster(const MachineConfig& m, std::optional<std::uint32_t> number) {
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
-  const auto memory = [](const char* module, const MemoryModel& of) {
-    ModelPart part;
-    part.module = module;
-    part.area_mm2 = of.area_mm2;
-    part.leakage_mw = of.leakage_mw;
-    return part;
-  };
-  const auto place = [&](ModelPart part, bool in_cluster) {
-    part.in_cluster = in_cluster;
-    part.count = in_cluster ? m.clusters : 1;
+  const auto place = [&](ModelPart part) {
+    part.in_cluster = true;
+    part.cluster = number;
+    part.count = number ? 1 : m.clusters;
     parts_.push_back(part);
   };
-  if (l2_.area_mm2 > 0) place(memory("l2", l2_), false);
-  place(memory("l1", l1_), true);
-  place(logic("events", 0, m.events.events * kEventBits), true);
-  place(logic("dma", m.dma.channels * mm2("dma_channel"), 0), true);
-  place(logic("cpu", mm2("core"), 0), true);
+  place(memory_part("l1", l1(m.l1)));
+  place(logic("events", 0, m.events.events * kEventBits));
+  place(logic("dma", m.dma.channels * mm2("dma_channel"), 0));
+  place(logic("cpu", mm2("core"), 0));
   if (m.has_equal_cores()) {
-    lay_out_core(m.core(0), {});
+    lay_out_core(m.core(0), number, {});
   } else {
-    for (std::uint32_t k = 0; k < m.cores; ++k) lay_out_core(m.core(k), k);
+    for (std::uint32_t k = 0; k < m.cores; ++k) lay_out_core(m.core(k), number, k);
   }
+}
+
+void MachineModel::lay_out() {
+  const MachineConfig& m = machine_;
+  if (l2_.area_mm2 > 0) parts_.push_back(memory_part("l2", l2_));
+  const bool equal = m.has_equal_clusters();
+  if (equal) lay_out_cluster(m.with_cluster(0), {});
+  for (std::uint32_t c = 0; !equal && c < m.clusters; ++c) lay_out_cluster(m.with_cluster(c), c);
+  cluster_mm2_.assign(equal ? 1 : m.clusters, 0);
 
   const Replaced& replaced = technology_.replaced();
   const auto leakage = replacing_.find(kLeakage);
@@ -196,7 +215,7 @@ void MachineModel::lay_out() {
   for (const ModelPart& part : parts_) {
     const double together = part.area_mm2 * static_cast<double>(part.count) * spread;
     area_mm2_ += together;
-    if (part.in_cluster) cluster_mm2_ += together / m.clusters;
+    if (part.in_cluster) cluster_mm2_[part.cluster.value_or(0)] += together / (part.cluster ? 1 : m.clusters);
   }
 }
 
@@ -210,10 +229,10 @@ Figure MachineModel::area_range() const {
 // Average distance: half the side of the square that contains both ends.
 Figure MachineModel::words_over(double side_mm2) const { return pj("wire") * (kWordBits * std::sqrt(side_mm2) / 2); }
 
-void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const {
-  const MachineConfig& m = machine_;
+void MachineModel::fill(config::EnergyTable& table, std::uint32_t cluster, std::uint32_t number) const {
+  const MachineConfig m = machine_.with_cluster(cluster);
   const CoreConfig core = m.core(number);
-  const MemoryModel l0 = this->l0(core);
+  const MemoryModel l0 = this->l0(core), l1 = this->l1(m.l1);
   const auto set = [&table](const char* component, const std::string& name, const Figure& f) {
     table.set(component, name, action(f));
   };
@@ -239,11 +258,11 @@ void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const 
   set("attnvp.vec", "compute",
       (pj("int16_add") + add * 2 + pj("exponential") + pj("fp32_multiply")) * (1.0 / core.vec.softmax_lane_cycles));
 
-  const Figure to_l1 = words_over(cluster_mm2_);
+  const Figure to_l1 = words_over(cluster_mm2_[std::min<std::size_t>(cluster, cluster_mm2_.size() - 1)]);
   set("attnvp.l0", "read", l0.read_pj);
   set("attnvp.l0", "write", l0.write_pj);
-  set("attnvp.l1", "read", l1_.read_pj + to_l1);
-  set("attnvp.l1", "write", l1_.write_pj + to_l1);
+  set("attnvp.l1", "read", l1.read_pj + to_l1);
+  set("attnvp.l1", "write", l1.write_pj + to_l1);
 
   if (l2_.area_mm2 > 0) {
     set("attnvp.l2", "read", l2_.read_pj);
@@ -276,7 +295,7 @@ void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const 
       pj("wake") * (std::max(static_cast<double>(core.mac.pes()), 1.0 * core.vec.lanes) / kWokenTogether));
 
   for (const ModelPart& part : parts_) {
-    if (part.core && *part.core != number) continue;
+    if ((part.core && *part.core != number) || (part.cluster && *part.cluster != cluster)) continue;
     set(kLeakage, part.module, part.leakage_mw * (cycle_s * kPjPerMwSecond));
     if (part.clock_pj.value > 0) set(kClock, part.module, part.clock_pj);
   }
@@ -331,8 +350,15 @@ const Technology& technology_of(const config::EnergyTable& table) {
 config::EnergyTable resolved(config::EnergyTable table, const MachineConfig& machine) {
   if (table.is_model()) {
     const MachineModel model(machine, Technology::of(table.source()));
+    if (!machine.has_equal_clusters()) {
+      std::vector<config::EnergyTable> all(std::size_t{machine.clusters} * machine.cores, table);
+      for (std::uint32_t i = 0; i < all.size(); ++i) model.fill(all[i], i / machine.cores, i % machine.cores);
+      model.fill(table);
+      table.set_cores(std::move(all), machine.cores);
+      return table;
+    }
     std::vector<config::EnergyTable> cores(machine.has_equal_cores() ? 0 : machine.cores, table);
-    for (std::uint32_t k = 0; k < cores.size(); ++k) model.fill(cores[k], k);
+    for (std::uint32_t k = 0; k < cores.size(); ++k) model.fill(cores[k], 0, k);
     model.fill(table);
     table.set_cores(std::move(cores));
     return table;

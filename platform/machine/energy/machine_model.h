@@ -19,15 +19,16 @@ constexpr const char* kClock = "attnvp.clock";
 // Whether the action counts time independent of activity: leakage, DRAM background.
 bool stands_for_time(const std::string& component, const std::string& action);
 
-// All modules of one name, or those of one core of every cluster if cores differ. Values are for one module.
+// All modules of one name, or those of one core if cores differ, of all clusters or, if clusters differ, of one. Values
+// are for one module.
 struct ModelPart {
   std::string module;  // name in the module tree, "l1"
-  std::optional<std::uint32_t> core{};
+  std::optional<std::uint32_t> cluster{}, core{};
   std::uint64_t count = 1;
   bool in_core = false, in_cluster = false;  // in_cluster is also true for parts of cores
   double area_mm2 = 0;
   Figure leakage_mw, clock_pj;  // of one cycle
-  std::string title() const;    // "l1", "core0.mac"
+  std::string title() const;    // "l1", "core0.mac", "cluster1.l1"
 };
 
 class MachineModel {
@@ -39,8 +40,9 @@ class MachineModel {
   double area_mm2() const { return area_mm2_; }
   double spare_mm2() const;   // between the parts
   Figure area_range() const;  // in mm2, by the range of the share that parts cover
-  // Sets the energy of every action, leakage, clock and DRAM background; modules of cores: those of core `core`.
-  void fill(config::EnergyTable& table, std::uint32_t core = 0) const;
+  // Sets the energy of every action, leakage, clock and DRAM background; modules of clusters and cores: those of core
+  // `core` of cluster `cluster`.
+  void fill(config::EnergyTable& table, std::uint32_t cluster = 0, std::uint32_t core = 0) const;
 
  private:
   struct MemoryModel {
@@ -57,7 +59,9 @@ class MachineModel {
   };
   MacMultipliers multipliers(const MacConfig& mac) const;
   ModelPart logic(const char* module, double mm2, double register_bits) const;
-  void lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number);
+  MemoryModel l1(const ScratchpadConfig& l1) const;
+  void lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> cluster, std::optional<std::uint32_t> number);
+  void lay_out_cluster(const MachineConfig& cluster, std::optional<std::uint32_t> number);
   MemoryModel l0(const CoreConfig& core) const;
   void fill_dram(config::EnergyTable& table) const;
   void lay_out();
@@ -69,8 +73,9 @@ class MachineModel {
   double nm_, volts_;
   Technology::ActionEnergies replacing_;
   std::vector<ModelPart> parts_;
-  double area_mm2_ = 0, cluster_mm2_ = 0;
-  MemoryModel l1_, l2_;
+  double area_mm2_ = 0;
+  std::vector<double> cluster_mm2_;  // of each cluster, or of one if all are equal
+  MemoryModel l2_;
 };
 
 // The table completed by the model; unchanged if it is no model.

@@ -136,7 +136,7 @@ std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& mach
   std::uint64_t bytes = 0;
   bool scratch = false;
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-    MadeList made = make_list(job, machine, c);
+    MadeList made = make_list(job, machine.with_cluster(c), c);
     if (made.words.empty()) return {};
     lists.push_back({bytes, std::move(made.words)});
     bytes += (lists.back().bytes() + kListAlignment - 1) / kListAlignment * kListAlignment;
@@ -149,7 +149,7 @@ std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& mach
   job.scratch.bytes = (job.scratch.bytes - bytes) / kListAlignment * kListAlignment;
   // Lists reduce the scratch space; firmware that uses it may refuse the job.
   for (std::uint32_t c = 0; scratch && c < machine.clusters; ++c) {
-    if (make_list(job, machine, c).words.empty()) return {};
+    if (make_list(job, machine.with_cluster(c), c).words.empty()) return {};
   }
   schedule::Job::MailboxTable table{hal::kListsAddress, {}};
   for (PlacedList& list : lists) {

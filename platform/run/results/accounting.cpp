@@ -15,6 +15,12 @@ namespace attnvp::job {
 
 namespace {
 
+// The number behind `part` in a module's name: 3 for "attnvp.cluster3.core1.mac" and ".cluster"; -1: none.
+int number_in(const std::string& name, const std::string& part) {
+  const std::size_t at = name.find(part);
+  return at == std::string::npos ? -1 : std::atoi(name.c_str() + at + part.size());
+}
+
 // Adds cycles to a reason.
 void add(UnitTime& unit, const std::string& reason, std::uint64_t cycles) {
   if (cycles == 0) return;
@@ -126,16 +132,32 @@ Bound bound_of(const RunResult& r, const MachineConfig& m) {
   const auto of = [&](const char* module, const char* counter) {
     return r.has(module, counter) ? static_cast<double>(r.max(module, counter)) : 0;
   };
-  double l1_bytes = 0;
-  for (const CounterValue& c : r.counters) {
-    if (last_part(c.module) != "l1" || c.name != "read_words") continue;
+  // Greatest over clusters: `value` of its L1, divided by what an L1 does in a cycle.
+  const auto of_l1 = [&](const auto& value, const auto& per_cycle) {
+    double most = 0;
+    for (const CounterValue& c : r.counters) {
+      const double own = last_part(c.module) == "l1" ? value(c) : 0;
+      if (own == 0) continue;
+      const auto cluster = static_cast<std::uint32_t>(std::max(number_in(c.module, ".cluster"), 0));
+      const ScratchpadConfig l1 = m.cluster_overrides.empty() ? m.l1 : m.with_cluster(cluster).l1;
+      most = std::max(most, own / per_cycle(l1));
+    }
+    return most;
+  };
+  const auto l1_bytes = [&](const CounterValue& c) {
+    if (c.name != "read_words") return 0.0;
     const double written = static_cast<double>(r.sum(c.module.substr(c.module.find('.') + 1), "write_words"));
-    l1_bytes = std::max(l1_bytes, 2 * (static_cast<double>(c.value) + written));
-  }
+    return 2 * (static_cast<double>(c.value) + written);
+  };
+  const auto port_bytes = [](const CounterValue& c) {
+    return c.name == "busiest_port_bytes" ? static_cast<double>(c.value) : 0;
+  };
   // Models with bank conflicts count the words of the busiest bank.
-  const double l1_bank = r.has("l1", "busiest_bank_words")
-                             ? of("l1", "busiest_bank_words")
-                             : l1_bytes / (static_cast<double>(m.l1.banks) * m.l1.bank_bytes_per_cycle);
+  const double l1_bank =
+      r.has("l1", "busiest_bank_words")
+          ? of("l1", "busiest_bank_words")
+          : of_l1(l1_bytes, [](const ScratchpadConfig& l1) { return 1.0 * l1.banks * l1.bank_bytes_per_cycle; });
+  const double l1_port = of_l1(port_bytes, [](const ScratchpadConfig& l1) { return 1.0 * l1.port_bytes_per_cycle; });
   // With multicast another run may read less DRAM, but no less than one cluster reads.
   const bool multicast = r.has("bus", "multicast_reads");
   const auto unshared = [&](const char* memory) {
@@ -143,9 +165,8 @@ Bound bound_of(const RunResult& r, const MachineConfig& m) {
     return of(memory, "busy_cycles") * (multicast && least < read ? least / read : 1);
   };
   const char* const link_cycles = multicast ? "cluster_link_cycles" : "busiest_link_cycles";
-  b.demands = {{"mac", worked("mac")},     {"vec", worked("vec")},
-               {"dram", unshared("dram")}, {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
-               {"l1_bank", l1_bank},       {"control", worked("control")}};
+  b.demands = {{"mac", worked("mac")}, {"vec", worked("vec")}, {"dram", unshared("dram")},
+               {"l1_port", l1_port},   {"l1_bank", l1_bank},   {"control", worked("control")}};
   if (r.has("l2", "busy_cycles")) b.demands.push_back({"l2", m.has_l2() ? of("l2", "busy_cycles") : unshared("l2")});
   if (r.has("bus", "busiest_link_cycles")) b.demands.push_back({"network", of("bus", link_cycles)});
   std::stable_sort(b.demands.begin(), b.demands.end(),
@@ -159,12 +180,6 @@ Bound bound_of(const RunResult& r, const MachineConfig& m) {
 }
 
 namespace {
-
-// The number behind `part` in a module's name: 3 for "attnvp.cluster3.core1.mac" and ".cluster"; -1: none.
-int number_in(const std::string& name, const std::string& part) {
-  const std::size_t at = name.find(part);
-  return at == std::string::npos ? -1 : std::atoi(name.c_str() + at + part.size());
-}
 
 void add(std::vector<std::uint64_t>& each, int index, std::uint64_t value) {
   const auto i = static_cast<std::size_t>(index);

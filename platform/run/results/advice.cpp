@@ -62,9 +62,11 @@ std::vector<DoubledResource> candidates(const MachineConfig& m) {
 bool change(MachineConfig& machine, const std::vector<KeyChange>& changes,
             std::vector<Advice::AdvisedSetting>& settings) {
   for (const auto& [path, factor] : changes) {
-    const auto* const key = config::find_key(path);
+    const auto key = config::find_key(path);
     if (key == nullptr) return false;
-    if (!machine.core_overrides.empty() && config::find_key("cores.0." + path) != nullptr) return false;  // some cores
+    // Some cores or clusters have values of their own.
+    if (!machine.core_overrides.empty() && config::find_key("cores.0." + path) != nullptr) return false;
+    if (!machine.cluster_overrides.empty() && config::find_key("clusters.0." + path) != nullptr) return false;
     const config::Value before = key->get(machine);
     config::Value value = before;
     if (auto* const whole = std::get_if<std::uint64_t>(&value)) {
@@ -173,7 +175,7 @@ class Adviser {
   // Every DRAM burst occupies one outstanding slot for the DRAM latency. The mean over clusters is a lower bound of the
   // maximum.
   double burst_cycles(const MachineConfig& m) const {
-    if (m.dram.policy != "fixed" || m.has_l2()) return 0;
+    if (m.dram.policy != "fixed" || m.has_l2() || !m.has_equal_clusters()) return 0;
     const double bytes = std::min(static_cast<double>(r_.max("dma", "read_bytes")),
                                   2 * static_cast<double>(r_.sum("dram", "read_words")) / m.clusters);
     const double burst = m.dma.burst_bytes, beyond = m.dma.counts == DmaCounts::kBursts ? 0 : burst;
@@ -242,7 +244,8 @@ class Adviser {
     const std::uint64_t peak = r_.has("l1", "peak_bytes") ? r_.max("l1", "peak_bytes") : 0;
     Advice larger = a;
     MachineConfig machine = machine_;
-    const bool small = 2 * peak > machine.l1.size_bytes && change(machine, {{"l1.size", 2}}, larger.settings);
+    const bool small = 2 * peak > machine.l1.size_bytes && machine.has_equal_clusters() &&
+                       change(machine, {{"l1.size", 2}}, larger.settings);
     if (small) {
       larger.key = "l1.size";
       larger.factor = 2;

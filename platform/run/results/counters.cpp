@@ -53,7 +53,7 @@ config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType 
   own.set(kMac, "compute", table.components().find(kMac)->second.find(action)->second);
   std::vector<config::EnergyTable> cores;
   for (const config::EnergyTable& core : table.cores()) cores.push_back(for_type(core, type));
-  own.set_cores(std::move(cores));
+  own.set_cores(std::move(cores), table.cores_of_cluster());
   return own;
 }
 

@@ -19,7 +19,7 @@ namespace {
 AddressMap memories_of(const MachineConfig& m) {
   AddressMap map;
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
-    map.add({hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1", c), true});
+    map.add({hal::l1_base(c), m.with_cluster(c).l1.size_bytes, fmt::format("cluster{}.l1", c), true});
   }
   map.add({hal::kDramBase, m.dram.size_bytes, "dram", true});
   if (m.has_l2()) map.add({hal::kL2Base, m.l2.size_bytes, "l2", true});
@@ -85,8 +85,12 @@ std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
 
 }  // namespace
 
-Accesses::Accesses(const MachineConfig& m)
-    : machine_(m), memories_(memories_of(m)), mac_(mac_planners(m, m.clusters)), vec_(vec_planners(m)) {}
+Accesses::Accesses(const MachineConfig& m) : machine_(m), memories_(memories_of(m)) {
+  for (std::uint32_t c = 0; c < m.clusters; ++c) {
+    const MachineConfig own = m.with_cluster(c);
+    clusters_.push_back({own.l1.size_bytes, mac_planners(own), vec_planners(own)});
+  }
+}
 
 Refusal Accesses::check_events(const hal::Descriptor& d) const {
   for (const auto& refs : {d.wait, d.signal}) {
@@ -126,7 +130,9 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Trace
       accesses.push_back({{at, d.rows, d.row_bytes(side), d.operand[side].row_stride}, side == 1});
     }
   }
-  const auto own = [&](int side) { return d.operand[side].address - hal::l1_base(cluster) < machine_.l1.size_bytes; };
+  const auto own = [&](int side) {
+    return d.operand[side].address - hal::l1_base(cluster) < clusters_[cluster].l1_bytes;
+  };
   step.copy_path = own(0) && !own(1) ? CopyPath::kOutOfL1 : CopyPath::kRetired;
   return {};
 }
@@ -136,9 +142,9 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
   Plan plan;
   hal::Descriptor in_memory = d;  // the same events order data that bypass L1
   in_memory.flags &= static_cast<std::uint16_t>(~(hal::kForwarded | hal::kKept));
-  Refusal refusal = queue.unit == Unit::kMac
-                        ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(in_memory, plan)
-                        : vec_[queue.index % vec_.size()].plan(in_memory, plan);
+  ClusterUnits& units = clusters_[cluster];
+  Refusal refusal = queue.unit == Unit::kMac ? units.mac[queue.index].plan(in_memory, plan)
+                                             : units.vec[queue.index % units.vec.size()].plan(in_memory, plan);
   if (refusal.any()) return refusal;
   step.after_previous = plan.after_previous;
   const std::size_t first = accesses.size();
@@ -146,7 +152,7 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
     for (int i = 0; i < stream->regions; ++i) {
       const Region& r = stream->region[static_cast<std::size_t>(i)];
       if (r.traffic_bytes == 0) continue;
-      const FaultCode bad = check_region(r, hal::l1_base(cluster), machine_.l1.size_bytes);
+      const FaultCode bad = check_region(r, hal::l1_base(cluster), units.l1_bytes);
       if (bad != FaultCode::kNone) {
         return {bad, r.address,
                 fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,

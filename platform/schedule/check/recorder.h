@@ -27,10 +27,15 @@ class Accesses {
                     std::vector<Access>& accesses);
   Refusal check_events(const hal::Descriptor& command) const;
 
+  struct ClusterUnits {
+    std::uint64_t l1_bytes;
+    std::vector<MacPlanner> mac;  // one for each core
+    std::vector<VecPlanner> vec;  // one for each core, or one if cores are equal
+  };
+
   const MachineConfig& machine_;
   AddressMap memories_;
-  std::vector<MacPlanner> mac_;  // one for each core
-  std::vector<VecPlanner> vec_;  // one for each core, or one if cores are equal
+  std::vector<ClusterUnits> clusters_;
 };
 
 class TraceRecorder final : public Reader {

@@ -9,11 +9,13 @@
 
 namespace attnvp::schedule::check {
 
-Trace::Trace(const MachineConfig& m)
-    : machine_(m), lines_per_cluster_(1 + 2 * m.cores + m.dma.channels), events_(m.events.events) {
+Trace::Trace(const MachineConfig& m) : machine_(m), events_(m.events.events) {
   events.resize(std::size_t{m.clusters} * events_);
   buffers.resize(m.clusters);
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
+    const MachineConfig own = m.with_cluster(c);
+    first_lines_.push_back(static_cast<LineId>(lines.size()));
+    channels_.push_back(own.dma.channels);
     TraceLine line;
     line.cluster = c;
     line.processor = true;
@@ -21,13 +23,13 @@ Trace::Trace(const MachineConfig& m)
     line.processor = false;
     for (std::uint32_t i = 0; i < 2 * m.cores; ++i) {
       line.queue = {i % 2 == 0 ? Unit::kMac : Unit::kVec, i / 2};
-      const CoreConfig core = m.core(i / 2);
+      const CoreConfig core = own.core(i / 2);
       line.depth = i % 2 == 0 ? core.mac.queue_depth : core.vec.queue_depth;
       lines.push_back(line);
     }
-    for (std::uint32_t i = 0; i < m.dma.channels; ++i) {
+    for (std::uint32_t i = 0; i < own.dma.channels; ++i) {
       line.queue = {Unit::kDma, i};
-      line.depth = m.dma.queue_depth;
+      line.depth = own.dma.queue_depth;
       lines.push_back(line);
     }
   }
@@ -44,7 +46,7 @@ void Trace::update_memory() {
 }
 
 LineId Trace::line_of(std::uint32_t cluster, const Queue& q) const {
-  if (q.index >= (q.unit == Unit::kDma ? machine_.dma.channels : machine_.cores)) return kNone;
+  if (q.index >= (q.unit == Unit::kDma ? channels_[cluster] : machine_.cores)) return kNone;
   const std::uint32_t within =
       q.unit == Unit::kDma ? 2 * machine_.cores + q.index : 2 * q.index + (q.unit == Unit::kVec ? 1 : 0);
   return processor(cluster) + 1 + within;

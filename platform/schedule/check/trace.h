@@ -99,7 +99,7 @@ class Trace {
   explicit Trace(const MachineConfig& machine);
 
   const MachineConfig& machine() const { return machine_; }
-  LineId processor(std::uint32_t cluster) const { return cluster * lines_per_cluster_; }
+  LineId processor(std::uint32_t cluster) const { return first_lines_[cluster]; }
   LineId line_of(std::uint32_t cluster, const Queue& queue) const;  // kNone: no such queue
   std::uint32_t event_of(std::uint32_t cluster, std::uint32_t event) const { return cluster * events_ + event; }
   std::string event_name(std::uint32_t event, std::uint32_t seen_from) const;  // "e3", "c2.e3"
@@ -130,7 +130,9 @@ class Trace {
 
  private:
   const MachineConfig& machine_;
-  std::uint32_t lines_per_cluster_, events_;
+  std::vector<LineId> first_lines_;      // by cluster
+  std::vector<std::uint32_t> channels_;  // of DMA, by cluster
+  std::uint32_t events_;
   host_memory::MemoryShare share_{"the record of commands that are checked"};
 };
 

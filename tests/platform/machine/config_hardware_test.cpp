@@ -150,7 +150,7 @@ TEST_F(Hardware, RefusesListsOfCoresThatMakeNoSense) {
   EXPECT_EQ(at("cores: []\n"), "my.yaml:1: key 'cores': found '0'; allowed is 1 to 64");
   EXPECT_EQ(at("cores: [1, 2]\n"), "my.yaml:1: key 'cores.0' must be a map of keys, found '1'");
   EXPECT_EQ(at("cores: {mac: {rows: 3}}\n"), "my.yaml:1: key 'cores' must have one value, found a map");
-  EXPECT_EQ(at("clusters: [{}, {}]\n"), "my.yaml:1: key 'clusters' must have one value, found a list");
+  EXPECT_EQ(at("clusters: {l1: {size: 1 MiB}}\n"), "my.yaml:1: key 'clusters' must have one value, found a map");
   EXPECT_EQ(at("l1: {size: 96 KiB}\ncores: [{l0: {size: 96 KiB}}]\n"),
             "my.yaml: key 'cores.0.l0.size': found '96 KiB'; allowed is less than l1.size, 96 KiB");
   std::string many = "cores: [{}";
@@ -309,6 +309,68 @@ TEST_F(Hardware, ChecksKeysAgainstEachOther) {
   EXPECT_EQ(refusal("mac: {weight_arrays: 2, resident_tiles: 4}\n"),
             "my.yaml: key 'mac.resident_tiles': found 4 tiles in arrays that hold weights; allowed is 0 with "
             "mac.weight_arrays=2");
+}
+
+TEST_F(Hardware, ClustersMayBeAListWithOverrides) {
+  const MachineConfig machine = load(
+      "base: edge\n"
+      "clusters:\n  - l1: {size: 1 MiB}\n  - cores: [{mac: {rows: 32}}, {}]\n    dma: {channels: 8}\n  - {}\n"
+      "cores: [{}, {vec: {lanes: 64}}]\n",
+      {"clusters.2.cores.0.l0.size=32 KiB"});
+  ASSERT_EQ(machine.clusters, 3U);
+  EXPECT_EQ(machine.l1.size_bytes, 5U << 20);
+  EXPECT_EQ(machine.with_cluster(0).l1.size_bytes, 1U << 20);
+  EXPECT_EQ(machine.with_cluster(1).core(0).mac.rows, 32U);
+  EXPECT_EQ(machine.with_cluster(1).dma.channels, 8U);
+  EXPECT_EQ(machine.with_cluster(2).core(0).l0.size_bytes, 32U << 10);
+  for (std::uint32_t c = 0; c < 3; ++c) EXPECT_EQ(machine.with_cluster(c).core(1).vec.lanes, 64U);
+  EXPECT_FALSE(machine.has_equal_clusters());
+  const std::string yaml = to_yaml(machine);
+  EXPECT_NE(yaml.find("clusters:\n"
+                      "  - l1:\n      size: 1 MiB\n"
+                      "  - dma:\n      channels: 8\n    cores:\n      - mac:\n          rows: 32\n      - {}\n"
+                      "  - cores:\n      - l0:\n          size: 32 KiB\n      - {}\n"
+                      "cluster_groups: 1\n"),
+            std::string::npos)
+      << yaml;
+  EXPECT_EQ(to_yaml(load_hardware(folder_.write("again.yaml", yaml))), yaml);
+  // New numbers end overrides.
+  EXPECT_TRUE(load("base: large-small\n", {"clusters=2"}).has_equal_clusters());
+  const MachineConfig more =
+      load("base: large-small\nclusters: [{cores: [{mac: {rows: 8}}, {}]}, {l1: {size: 1 MiB}}]\n", {"cores=3"});
+  EXPECT_EQ(more.with_cluster(0).core(0).mac.rows, 16U);
+  EXPECT_EQ(more.with_cluster(1).l1.size_bytes, 1U << 20);
+}
+
+TEST_F(Hardware, RefusesBadListsOfClusters) {
+  EXPECT_EQ(refusal("clusters: [{l1: {siz: 1 MiB}}, {}]\n"),
+            "my.yaml:1: key 'clusters.0.l1.siz' is unknown; did you mean 'clusters.0.l1.size'?");
+  EXPECT_EQ(refusal("clusters: [{l1: {size: 5}}, {}]\n"),
+            "my.yaml:1: key 'clusters.0.l1.size': found '5', which has no unit; allowed units: B, KiB, MiB, GiB, TiB, "
+            "KB, MB, GB, TB");
+  EXPECT_EQ(refusal("clusters: [1, 2]\n"), "my.yaml:1: key 'clusters.0' must be a map of keys, found '1'");
+  EXPECT_EQ(refusal("clusters: [{cores: [{}, {}, {}]}, {}]\n"),
+            "my.yaml:1: key 'clusters.0.cores': found 3 cores; allowed are as many as in every cluster, 2");
+  EXPECT_EQ(refusal("clusters: [{cores: [{mac: {rows: 0}}, {}]}, {}]\n"),
+            "my.yaml:1: key 'clusters.0.cores.0.mac.rows': found '0'; allowed is 1 to 1024");
+  EXPECT_EQ(refusal("clusters: [{dram: {size: 1 GiB}}, {}]\n").substr(0, 45),
+            "my.yaml:1: key 'clusters.0.dram' is unknown; ");
+  EXPECT_EQ(refusal("clusters: [{l1: {size: 32 KiB}}, {}]\n"),
+            "my.yaml: key 'clusters.0.l0.size': found '64 KiB'; allowed is less than l1.size, 32 KiB");
+  EXPECT_EQ(refusal("clusters: [{dma: {burst: 8 KiB}, l0: {size: 1 KiB}, l1: {size: 4 KiB, banks: 1}}, {}]\n"),
+            "my.yaml: key 'clusters.0.dma.burst': found '8 KiB'; allowed is at most l1.size, 4 KiB");
+  const auto message = [](const std::string& assignment) {
+    return message_of([&] { load_hardware("large-small", {assignment}); });
+  };
+  EXPECT_EQ(message("clusters.2.l1.size=1 MiB"),
+            "--set clusters.2.l1.size=1 MiB: key 'clusters.2.l1.size': the machine has no cluster 2; allowed are "
+            "clusters 0 to 1");
+  EXPECT_EQ(
+      message("clusters.1.cores.2.mac.rows=8"),
+      "--set clusters.1.cores.2.mac.rows=8: key 'clusters.1.cores.2.mac.rows': the machine has no core 2; allowed "
+      "are cores 0 to 1");
+  EXPECT_EQ(message("clusters.1.l1.siz=1 MiB"),
+            "--set clusters.1.l1.siz=1 MiB: key 'clusters.1.l1.siz' is unknown; did you mean 'clusters.1.l1.size'?");
 }
 
 TEST_F(Hardware, ChecksMachinesMadeByCode) {

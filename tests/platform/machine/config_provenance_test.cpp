@@ -111,6 +111,21 @@ TEST_F(ProvenanceTest, KeysOfSingleCoresHaveTheirOwn) {
             std::string::npos);
 }
 
+TEST_F(ProvenanceTest, KeysOfSingleClustersHaveTheirOwn) {
+  folder_.write("parent.yaml",
+                "clusters: [{l1: {size: 1 MiB}, cores: [{mac: {rows: 32}}, {}]}, {}]\n"
+                "provenance: {clusters: assumed, clusters.0.cores.0.mac.rows: published A}\n");
+  const Provenances all = of("base: ./parent.yaml\n", {"clusters.1.dma.channels=8"});
+  EXPECT_EQ(all.at("clusters.0.l1.size").text(), "assumed");
+  EXPECT_EQ(all.at("clusters.0.cores.0.mac.rows").text(), "published A");
+  EXPECT_EQ(all.at("clusters.1.dma.channels").text(), "set on the command line");
+  EXPECT_EQ(of("base: ./parent.yaml\nclusters: 2\n").count("clusters.0.l1.size"), 0U);
+  EXPECT_EQ(of("base: ./parent.yaml\ncores: 2\n").count("clusters.0.cores.0.mac.rows"), 0U);
+  // Values that all clusters share become the machine's.
+  EXPECT_EQ(of("clusters: [{l1: {size: 1 MiB}}]\nprovenance: {clusters.0.l1.size: published B}\n").at("l1.size").text(),
+            "published B");
+}
+
 TEST_F(ProvenanceTest, StandsBesideTheValues) {
   const std::string path = folder_.write("my.yaml", "cores: 3\nclusters: 2\nprovenance: {cores: derived from three}\n");
   const MachineConfig machine = load_hardware(path, {"clusters=4"});
