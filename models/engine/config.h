@@ -156,6 +156,8 @@ struct VecConfig {
   std::uint32_t mul_lane_cycles = 2;
   std::uint32_t exp_lane_cycles = 20;
   std::uint32_t div_lane_cycles = 6;
+  std::uint32_t update_lane_cycles = 0;
+  bool reciprocals = false;
   bool exp_unit = false;               // exponentials in a unit of their own beside the lanes
   bool computes_masked = false;        // masked elements take the lanes too
   std::uint32_t pipeline_cycles = 16;  // last element in to last result out
@@ -183,6 +185,14 @@ struct VecConfig {
     key(lane_cycles("mul", "product"), &C::mul_lane_cycles);
     key(lane_cycles("exp", "exponential"), &C::exp_lane_cycles);
     key(lane_cycles("div", "quotient or root"), &C::div_lane_cycles);
+    key(lane_cycles("update",
+                    "element of running sums and tile beside their product and sum, as of kernels that divide the sums "
+                    "and store maxima and denominators as whole vectors after every tile,"),
+        &C::update_lane_cycles);
+    key(flag("reciprocals",
+             "a row of sums is divided by one quotient, its denominator's reciprocal, and a product for each element; "
+             "false: by a quotient for each element"),
+        &C::reciprocals);
     key(flag("exp_unit",
              "exponentials of primitive row operations have a unit of their own: they take as long, while the lanes "
              "work on other elements"),

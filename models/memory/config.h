@@ -130,6 +130,7 @@ struct CacheConfig {
   double bytes_per_second = 4e12;
   double latency_seconds = 200e-9;
   bool warm = false;
+  std::uint32_t warm_percent = 100;
   std::uint32_t ways = 0;
   std::uint32_t slices = 1;
   std::uint32_t misses = 0;
@@ -149,6 +150,9 @@ struct CacheConfig {
         &C::latency_seconds);
     key(flag("l2_warm", "a job finds what it reads in the cache, as far as it has room: as when timed repeatedly"),
         &C::warm);
+    key(number("l2_warm_percent", KeyUnit::kCount, 0, 100,
+               "with l2_warm: share of the lines that a job finds, in percent: what operations since have left of it"),
+        &C::warm_percent);
     key(number("l2_ways", KeyUnit::kCount, 0, 1U << 20,
                "lines of a set, of which the one used longest ago leaves; 0: any line may be anywhere"),
         &C::ways);

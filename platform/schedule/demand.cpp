@@ -44,7 +44,8 @@ double least_lane_cycles(const Job& job, const CoreConfig& m, std::uint32_t valu
   if ((job.block.flags & hal::kPlain) != 0 || m.mac.resident_tiles > 0) return 0;  // the arrays can compute it
   std::uint32_t longest = std::max(job.block.layer.seq_kv, 1U);
   for (const std::uint32_t keys : job.contexts) longest = std::max(longest, keys);
-  const double quotients = 1.0 * m.vec.div_lane_cycles * value_emb / longest;
+  const std::uint32_t each = m.vec.reciprocals ? m.vec.mul_lane_cycles : m.vec.div_lane_cycles;
+  const double quotients = 1.0 * each * value_emb / longest;
   const auto online = static_cast<double>(kOnlineSoftmaxOfAScore.lane_cycles(m.vec));
   return std::min<double>(m.vec.softmax_lane_cycles, online + quotients);
 }

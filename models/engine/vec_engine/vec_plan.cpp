@@ -39,6 +39,10 @@ RowMask VecPlanner::mask(const hal::Descriptor& d, std::uint64_t columns) const 
 RowOp VecPlanner::row_op(const hal::Descriptor& d) const {
   RowOp op = row_op_of(d);
   if (config_.computes_masked) op.visible = op.rows * op.elements;
+  if (config_.reciprocals && d.opcode == hal::Opcode::kDivide) {
+    op.per_element = kScaling;
+    op.per_row.div += 1;
+  }
   return op;
 }
 
@@ -122,7 +126,9 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   if (op.refusal.any()) return op.refusal;
   const auto over_lanes = [&](std::uint64_t lane_cycles) { return ceil_div(lane_cycles, config_.lanes); };
   const auto over_row_lanes = [&](std::uint64_t lane_cycles) { return ceil_div(lane_cycles, config_.row_lanes()); };
-  const std::uint64_t element_cycles = op.per_element.lane_cycles(config_),
+  // A tile's sums are added to running sums by kScaleAdd; kDivide follows the last one.
+  const bool updates = d.opcode == hal::Opcode::kScaleAdd || d.opcode == hal::Opcode::kDivide;
+  const std::uint64_t element_cycles = op.per_element.lane_cycles(config_) + (updates ? config_.update_lane_cycles : 0),
                       row_cycles = op.per_row.lane_cycles(config_);
   const std::uint64_t sub_tile = std::min(
       op.rows, op.reduces ? std::uint64_t{config_.rows} : std::max<std::uint64_t>(config_.lanes / op.elements, 1));

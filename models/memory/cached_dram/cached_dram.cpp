@@ -80,6 +80,11 @@ std::uint64_t CachedDram::sectors(std::uint64_t from, std::uint64_t bytes) const
   return ~std::uint64_t{0} >> (63 - (last - first)) << first;
 }
 
+// Spreads the lines that a job finds evenly over all lines.
+bool CachedDram::was_warm(std::uint64_t line) const {
+  return cache_.warm && (line + 1) * cache_.warm_percent / 100 > line * cache_.warm_percent / 100;
+}
+
 std::uint64_t CachedDram::bytes_of(std::uint64_t sectors) const {
   return std::bitset<64>(sectors).count() * sector_bytes_;
 }
@@ -117,7 +122,7 @@ bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
     LineCache::CacheLine& there = *touch.line;
     if (there.ready <= asked) there.present |= std::exchange(there.coming, 0);
     const std::uint64_t wanted = sectors(at, here);
-    if (payload.is_write() || (cache_.warm && !full_)) {
+    if (payload.is_write() || (!full_ && was_warm(line))) {
       there.present |= wanted;
       there.coming &= ~wanted;
     }

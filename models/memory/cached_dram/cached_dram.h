@@ -4,7 +4,7 @@
 // cache. They use the DRAM bus immediately, or with `l2_write_back` when their line is evicted. Delays are annotated.
 //
 // With `l2_warm` the cache initially holds the job's inputs, up to its capacity, as after an equal job. This models a
-// kernel that is timed repeatedly.
+// kernel that is timed repeatedly. `l2_warm_percent` is the share of the lines that it holds of them.
 #pragma once
 
 #include <boost/circular_buffer.hpp>
@@ -97,6 +97,7 @@ class CachedDram : public Memory, private Target {
   unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override { return contents_.peek(payload); }
   std::uint64_t sectors(std::uint64_t from, std::uint64_t bytes) const;  // mask of sectors of a line
   std::uint64_t bytes_of(std::uint64_t sectors) const;
+  bool was_warm(std::uint64_t line) const;
   void tell(const Counter& words, const DataBus& bus, std::uint64_t bytes);
   std::uint64_t fill(std::uint64_t asked, std::uint64_t bytes);  // loads bytes of a line from DRAM; returns their cycle
 

@@ -75,6 +75,21 @@ TEST(CachedDram, WritesBackTheSectorsThatWereWritten) {
   });
 }
 
+// Of eight lines, the share that is there at first is spread evenly: every fourth, or none, or all.
+TEST(CachedDram, StartsWithAShareOfTheLines) {
+  for (const auto& [percent, missed] : {std::pair{25U, 6U}, {0U, 8U}, {100U, 0U}, {50U, 4U}}) {
+    MachineConfig m = with_cache(16, 64);
+    m.own<CacheConfig>().warm = true;
+    m.own<CacheConfig>().warm_percent = percent;
+    Bench bench(m);
+    bench.run([&, lines = missed](Bench& b) {
+      for (std::uint64_t line = 0; line < 8; ++line) move(b, 64, kDram + 4096 * line, kL1);
+      EXPECT_EQ(traffic_of(b), (Traffic{64 * lines, 0}));
+      EXPECT_EQ(move(b, 64, kDram + 3 * 4096, kL1), 10U + 1 + 1);  // by now it is there in any case
+    });
+  }
+}
+
 // One access after the other to few lines that all have room: what misses is what was not touched before.
 TEST(CachedDram, FiftyRandomTraces) {
   std::mt19937 random(3);

@@ -99,6 +99,32 @@ TEST(RowOps, AnExponentialUnitWorksBesideTheLanes) {
   EXPECT_EQ(cycles_of(bench, kVec, softmax_op(16, 64, 0)), kPush + 3 + 76 + 6 + 16 + 3);
 }
 
+TEST(RowOps, AReciprocalIsOneQuotientARow) {
+  // DivideFewLanes above with a product for each element: a row takes 64 x 2 + 6 = 134 lane-cycles of 8 lanes. Five
+  // take 83.75 cycles, the last 16.75.
+  MachineConfig m = machine();
+  m.vec.lanes = 8;
+  m.vec.reciprocals = true;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, kVec, divide_op(5, 64)), kPush + 5 + 67 + 17 + 16 + 2);
+  EXPECT_EQ(bench.core().vec->value("div_ops"), 5U);
+  EXPECT_EQ(bench.core().vec->value("mul_ops"), 320U);
+}
+
+TEST(RowOps, UpdatesOfRunningSumsTakeTheirLaneCycles) {
+  // ScaleAddFewLanes: 65 x (4 + 4) = 520 lane-cycles a row, 260 cycles for four, the last 65. DivideFewLanes: 64 x 10,
+  // 400 cycles for five, the last 80. Rescale is no update.
+  MachineConfig m = machine();
+  m.vec.lanes = 8;
+  m.vec.update_lane_cycles = 4;
+  for (const auto& [d, cycles] : {std::pair{scale_add_op(4, 65, 0), 9U + 195 + 65 + 16 + 5},
+                                  {divide_op(5, 64), 5U + 320 + 80 + 16 + 2},
+                                  {rescale_op(4, 65), 5U + 57 + 19 + 16 + 5}}) {
+    Bench bench(m);
+    EXPECT_EQ(cycles_of(bench, kVec, d), kPush + cycles);
+  }
+}
+
 TEST(RowOps, InOrderWaitsForTheResultsBefore) {
   // Alone each takes what Rescale takes above. In order the second's fill begins when the first's result is in L1.
   const std::uint64_t alone = 13 + 17 + 1 + 16 + 5;

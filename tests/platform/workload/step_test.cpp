@@ -188,6 +188,27 @@ TEST(StepsOfALayer, ChainedReadsComeAgain) {
   }
 }
 
+// Columns in four turns take four latencies of 10 us. Four blocks of 2,048 columns a turn are in L1 together, so that
+// their turns overlap. The next four wait for one more latency, until the rows before them are stored.
+TEST(StepsOfALayer, ColumnsInTurnsTakeALatencyEach) {
+  const MachineConfig machine = config::load_hardware(
+      "edge",
+      {"clusters=1", "cores=1", "dram.latency=10us", "dram.bandwidth=1TB/s", "dma.burst=16KiB", "dma.outstanding=64"});
+  const std::uint64_t latency = 37500;  // cycles
+  const job::Tiling tiling = job::parse_tiling("nq=1,nkv=8192");
+  for (const auto& [text, latencies] :
+       {std::pair{"add:1x8192", 4U}, {"add:4x8192", 4U}, {"add:8x8192", 9U}, {"rmsnorm:1x8192,residual=1", 4U}}) {
+    SCOPED_TRACE(text);
+    const workload::Workload n = workload::load(text);
+    const job::RunResult whole = run(machine, n, "rows", true, tiling),
+                         turns = run(machine, n, "rows:turn=2048", true, tiling);
+    EXPECT_TRUE(turns.golden_checked && turns.golden.passed) << turns.golden.to_string();
+    EXPECT_EQ(turns.sum("dram", "read_words"), whole.sum("dram", "read_words"));
+    EXPECT_EQ(turns.cycles / latency, latencies);
+    EXPECT_EQ(run(machine, n, "rows:turn=8192", true, tiling).cycles, whole.cycles);
+  }
+}
+
 // Some step on rows.
 workload::Workload random_rows(Random& r) {
   const std::uint32_t rows = r.from(1, 200), columns = r.from(1, 400);
@@ -238,6 +259,11 @@ TEST_P(RowSteps, AreGoldenOnAnyMachine) {
     EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
     EXPECT_EQ(full.output.size(), n.rows()->result_elements());
     expect_same_counts(full, run(machine, n, "rows", false));
+    if (machine.l1.size_bytes == 2048 * 1024 && machine.cores <= 2) {
+      const job::Tiling rows = job::parse_tiling(fmt::format("nq=1,nkv={}", n.extents().seq_kv));
+      const job::RunResult turns = run(machine, n, "rows:turn=256,reads=chained", true, rows);
+      EXPECT_TRUE(turns.golden_checked && turns.golden.passed) << turns.golden.to_string();
+    }
     if (HasFailure()) return;
   }
 }
