@@ -79,6 +79,13 @@ void check_step(const workload::Workload& n, const Schedule& schedule, const fir
 void check_heterogeneous(const workload::Workload& n, const Schedule& schedule, const char* what) {
   const firmware::Dataflow& dataflow = schedule.declaration();
   if (!dataflow.is(firmware::kHeterogeneousCores)) {
+    if (!n.is_attention()) {
+      throw config::ConfigError(
+          fmt::format("{} with {}: the machine's {} are not alike; allowed is attention, as products and operations on "
+                      "rows are dealt "
+                      "in equal parts",
+                      n.name(), schedule.text, what));
+    }
     throw config::ConfigError(fmt::format(
         "{} with {}: the machine's {} are not alike, and that dataflow deals equal work to all; allowed: {}", n.name(),
         schedule.text, what, dataflows_with(firmware::kHeterogeneousCores, *schedule.firmware)));

@@ -210,6 +210,9 @@ TEST(UnequalClustersRefusals, NameTheDataflowsThatTakeThem) {
       message_of([&] { job::make_job(machine, workload::load("H=2,N=64,E=16"), job::parse_dataflow("tileflow")); }),
       "H=2,N=64,E=16 with tileflow: the machine's clusters are not alike, and that dataflow deals equal work to all; "
       "allowed: flat, mas, fusemax, cascade, flash2, flash3");
+  EXPECT_EQ(message_of([&] { job::make_job(machine, workload::load("gemm:64x64x64"), job::parse_dataflow("gemm")); }),
+            "gemm:64x64x64 with gemm: the machine's clusters are not alike; allowed is attention, as products and "
+            "operations on rows are dealt in equal parts");
   // Clusters that differ in nothing that work is dealt by.
   EXPECT_TRUE(
       run(machine_with("edge", {"clusters=2", "clusters.1.l1.size=2 MiB"}), "H=2,N=64,E=16", "tileflow").golden.passed);
