@@ -18,7 +18,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -60,25 +59,13 @@ struct KernelTable {
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);
 
-// Runs operations on a machine with settings. The platform of the last settings is kept for the next operation:
-// elaborating the clusters of a GPU takes longer than many kernels.
-class KernelRunner {
- public:
-  explicit KernelRunner(std::string hardware);
-  ~KernelRunner();
-
-  // By a choice that names its dataflow or leaves it to the fastest. Throws job::RunError if its tiles do not fit.
-  job::RunResult run(const std::vector<std::string>& settings, const workload::Workload& operation,
-                     const KernelChoice& kernel);
-  // The choices' first that fits, or the fastest.
-  job::RunResult run(const std::vector<std::string>& settings, const workload::Workload& operation,
-                     const KernelChoices& kernels);
-
- private:
-  struct Kept;
-  const std::string hardware_;
-  std::unique_ptr<Kept> kept_;
-};
+// Runs an operation on a machine with settings by a choice that names its dataflow or leaves it to the fastest.
+// Throws job::RunError if its tiles do not fit.
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoice& kernel);
+// The choices' first that fits, or the fastest.
+job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
+                          const workload::Workload& operation, const KernelChoices& kernels);
 
 // Rows that are jobs given by texts of --net, run as the table has it.
 class KernelRows : public JobSet {
@@ -90,15 +77,14 @@ class KernelRows : public JobSet {
     std::string note;  // what was run
   };
   // `otherwise`: where the table has no entry for the kind and none for the row's labels.
-  Prediction run(const DataRow& row, const std::string& net, const KernelChoice& otherwise);
+  Prediction run(const DataRow& row, const std::string& net, const KernelChoice& otherwise) const;
 
  private:
-  Prediction run(const std::string& net, const DataRow& row, const std::vector<KernelChoice>& choices);
+  Prediction run(const std::string& net, const DataRow& row, const std::vector<KernelChoice>& choices) const;
 
   const DataSetOptions options_;
   const std::string hardware_;
   const KernelTable table_;
-  KernelRunner runner_;
 };
 
 // "attention", "gemm", "gemv", "softmax", "norm" or "elementwise": the kind of a text of --net.
