@@ -124,6 +124,19 @@ TEST(Runners, CycleLimitsBelongToTheRun) {
   EXPECT_GT(all.run(layer, c.schedule(), nullptr, {}).cycles, 2000U);
 }
 
+// The phase of a network's own clock at the start of a job is that of the first job.
+TEST(Runners, GiveEveryJobOfANetworkWithItsOwnClockTheSameCycles) {
+  for (const char* kind : {"crossbar", "mesh"}) {
+    const Case c{"cluster3",
+                 {"clock=1.05 GHz", std::string("interconnect.kind=") + kind, "interconnect.clock=1172 MHz"},
+                 "H=5,N=96,E=32",
+                 "flat"};
+    job::Runner runner(c.machine(), config::load_energy(c.machine().energy), false);
+    const std::uint64_t first = runner.run(c.layer(), c.schedule(), nullptr, {}).cycles;
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(runner.run(c.layer(), c.schedule(), nullptr, {}).cycles, first) << kind;
+  }
+}
+
 TEST(Firmware, BelongsToTheMachine) {
   if (!riscv::program_problem(RiscvConfig()).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
   const MachineConfig own = config::load_hardware("edge", {"control.cpu=riscv", "control.firmware=" + program()});

@@ -125,6 +125,7 @@ class Network : public Interconnect {
 
   // Packets that arrive together are served by trip number; numbers are assigned as for the first job.
   void reset() override {
+    start_ = ctx_.clock.now();
     links_.reset();
     if (multicast_ != nullptr) multicast_->reset();
     std::sort(free_trips_.begin(), free_trips_.end(), std::greater<>());
@@ -176,14 +177,15 @@ class Network : public Interconnect {
     return port_node_[address / config_.dram_interleave_bytes % port_node_.size()];
   }
   std::uint64_t flits(std::uint64_t bytes) const { return 1 + (bytes + config_.link_bytes - 1) / config_.link_bytes; }
-  // Conversions between cycles of the platform and of the links, rounded up.
-  std::uint64_t link_cycles(std::uint64_t cycle) const {
-    return (cycle * ctx_.clock.period_fs() + period_fs_ - 1) / period_fs_;
+  // Conversions between cycles of the platform and of the links, rounded up. The links' clock begins with a job, so
+  // that a job does not depend on the jobs before it.
+  std::uint64_t link_cycle_at(std::uint64_t cycle) const {
+    return ((cycle - start_) * ctx_.clock.period_fs() + period_fs_ - 1) / period_fs_;
   }
   std::uint64_t platform_cycles(std::uint64_t cycle) const {
     return (cycle * period_fs_ + ctx_.clock.period_fs() - 1) / ctx_.clock.period_fs();
   }
-  std::uint64_t now() const { return link_cycles(ctx_.clock.now()); }
+  std::uint64_t now() const { return link_cycle_at(ctx_.clock.now()); }
 
   // Opens a trip and sends its request packet.
   std::size_t set_out(int initiator, int target, tlm::tlm_generic_payload& payload) {
@@ -262,13 +264,14 @@ class Network : public Interconnect {
   void wake() {
     const std::uint64_t next = links_.next();
     if (next == UINT64_MAX) return;
-    const std::uint64_t cycle = platform_cycles(next), now = ctx_.clock.now();
+    const std::uint64_t cycle = start_ + platform_cycles(next), now = ctx_.clock.now();
     tick_.notify_at(ctx_.clock.after(cycle > now ? cycle - now : 0));
   }
 
   // Serves all due arrivals; those of one cycle in the order in which they were sent.
   void tick() {
-    for (const LinkNetwork::Arrival& arrival : links_.advance(ctx_.clock.now_fs() / period_fs_)) {
+    for (const LinkNetwork::Arrival& arrival :
+         links_.advance((ctx_.clock.now_fs() - start_ * ctx_.clock.period_fs()) / period_fs_)) {
       Trip& trip = trips_[arrival.tag];
       if (trip.stage == Trip::kGoing) {
         trip.stage = Trip::kThere;
@@ -342,15 +345,16 @@ class Network : public Interconnect {
     Trip& trip = trips_[i];
     const std::uint64_t cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
     trip.stage = Trip::kBack;
-    const std::size_t packet = depart(i, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
+    const std::size_t packet = depart(i, link_cycle_at(cycle), trip.to, trip.from, trip.back_flits);
     if (trip.leads == nullptr) return;
     trip.leads->packet = packet;
-    trip.leads->leaves = link_cycles(cycle);
+    trip.leads->leaves = link_cycle_at(cycle);
     for (const std::size_t other : trip.leads->others) answer_too(*trip.leads, other);
   }
 
   NetworkConfig config_;
   std::uint64_t period_fs_;
+  std::uint64_t start_ = 0;  // cycle of the latest reset
   LinkNetwork links_;
   std::unique_ptr<Multicast> multicast_;  // nullptr: off
   std::vector<std::uint32_t> cluster_node_, port_node_;
