@@ -9,35 +9,17 @@
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/control/riscv_runs.h"
-#include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/platform/unequal/unequal_runs.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
 
 using attnvp::testing::message_of;
+using runs::kUnequalDataflows;
+using runs::kUnequalLayers;
 using runs::machine_with;
-
-// Dataflows that take such machines.
-const std::vector<std::string> kDataflows = {
-    "mas", "flat", "flat:prefetch=off", "flat:overlap=on", "fusemax", "cascade", "flash2", "flash3"};
-const std::vector<std::string> kLayers = {"H=3,N=96,E=32",
-                                          "H=2,N=77,E=40,causal=1",
-                                          "H=5,NQ=3,NKV=129,E=16",
-                                          "H=8,HKV=2,N=61,E=32,causal=1",
-                                          "H=2,N=133,E=24,window=40",
-                                          "B=2,H=3,N=50,E=16"};
-
-job::RunResult run(const MachineConfig& machine, const std::string& layer, const std::string& dataflow,
-                   const std::string& tiling = "", bool full = true) {
-  const workload::Attention network = workload::load(layer).attention();
-  job::Schedule schedule = job::parse_dataflow(dataflow);
-  if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
-  const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors{};
-  runs::Runner runner(machine, config::load_energy(machine.energy), full);
-  return runner.run(network, schedule, full ? &tensors : nullptr);
-}
 
 using Case = std::tuple<std::string, std::string>;
 class HeterogeneousCores : public ::testing::TestWithParam<Case> {};
@@ -45,7 +27,7 @@ class HeterogeneousCores : public ::testing::TestWithParam<Case> {};
 TEST_P(HeterogeneousCores, GiveTheReferencesOutput) {
   const auto& [dataflow, layer] = GetParam();
   const MachineConfig machine = machine_with("big-little", {});
-  const job::RunResult r = run(machine, layer, dataflow);
+  const job::RunResult r = runs::run_of(machine, layer, dataflow);
   EXPECT_TRUE(r.golden_checked);
   EXPECT_TRUE(r.golden.passed) << r.golden.max_abs_error;
   EXPECT_LE(schedule::layer_demand(job::make_job(machine, r.network, r.schedule), machine).cycles(),
@@ -53,7 +35,8 @@ TEST_P(HeterogeneousCores, GiveTheReferencesOutput) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, HeterogeneousCores,
-                         ::testing::Combine(::testing::ValuesIn(kDataflows), ::testing::ValuesIn(kLayers)),
+                         ::testing::Combine(::testing::ValuesIn(kUnequalDataflows),
+                                            ::testing::ValuesIn(kUnequalLayers)),
                          runs::name_of);
 
 // Exponentials on the arrays, whose tiles take different numbers of places on them.
@@ -61,7 +44,7 @@ TEST(HeterogeneousCoresFusemax, KeepsTilesInArraysOfDifferentSizes) {
   const MachineConfig machine = machine_with("big-little", {"mac.resident_tiles=32", "dma.channels=8"});
   for (const char* layer : {"H=2,N=128,E=32", "H=2,N=77,E=40,causal=1"}) {
     const job::RunResult r =
-        run(machine, layer, "fusemax", "bb=1,hh=1,nq=32,nkv=32,m0=32,n0=32,k0=8,kv=4,rb=1,steps=2,spare=1");
+        runs::run_of(machine, layer, "fusemax", "bb=1,hh=1,nq=32,nkv=32,m0=32,n0=32,k0=8,kv=4,rb=1,steps=2,spare=1");
     EXPECT_TRUE(r.golden.passed) << layer;
     EXPECT_GT(r.sum("mac", "exp_ops"), 0U) << layer;
   }
@@ -81,9 +64,9 @@ TEST(HeterogeneousCoresRandom, GiveTheReferencesOutputOnAnyMachine) {
       settings.push_back(core + "vec.lanes=" + of({"64", "256", "512"}));
       settings.push_back(core + "l0.size=" + of({"32 KiB", "64 KiB"}));
     }
-    const std::string layer = of(kLayers), dataflow = of(kDataflows);
+    const std::string layer = of(kUnequalLayers), dataflow = of(kUnequalDataflows);
     SCOPED_TRACE(layer + " " + dataflow + " " + config::to_yaml(machine_with("edge", settings)));
-    const job::RunResult r = run(machine_with("edge", settings), layer, dataflow);
+    const job::RunResult r = runs::run_of(machine_with("edge", settings), layer, dataflow);
     EXPECT_TRUE(r.golden.passed);
   }
 }
@@ -97,7 +80,7 @@ TEST(EqualCores, AListOfThemIsTheirNumber) {
   EXPECT_EQ(config::machine_hash(number), config::machine_hash(list));
   for (const std::string dataflow : {"mas", "lean", "tileflow"}) {
     const auto json = [&](const MachineConfig& machine) {
-      job::RunResult r = run(machine, "H=3,N=96,E=32", dataflow);
+      job::RunResult r = runs::run_of(machine, "H=3,N=96,E=32", dataflow);
       r.wall_seconds = 0;
       return report::to_json(r, machine.name, {"", false, {}, "", 1});
     };
@@ -116,7 +99,7 @@ TEST(HeterogeneousCoresWork, IsInProportionToSpeedWithinATile) {
         std::tuple{"cascade", "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=4,rb=1,steps=2,spare=1", unit * 4},
         std::tuple{"flash2", "bb=1,hh=1,nq=32,nkv=96,m0=32,n0=32,k0=32,kv=3,rb=1", unit * 2}}) {
     const job::RunResult r =
-        run(machine_with("big-little", {"dram.bandwidth=1 TB/s"}), "H=8,N=384,E=32", dataflow, tiling, false);
+        runs::run_of(machine_with("big-little", {"dram.bandwidth=1 TB/s"}), "H=8,N=384,E=32", dataflow, tiling, false);
     const std::vector<std::uint64_t> macs = macs_of_cores(r);
     ASSERT_EQ(macs.size(), 3U);
     const std::uint64_t all = std::accumulate(macs.begin(), macs.end(), std::uint64_t{0});
@@ -131,8 +114,8 @@ TEST(HeterogeneousCoresWork, IsInProportionToSpeedWithinATile) {
 
 // Where DRAM keeps all cores waiting, an even share each.
 TEST(HeterogeneousCoresWork, IsEvenWhereDramIsTheBound) {
-  const job::RunResult r = run(machine_with("big-little", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
-                               "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
+  const job::RunResult r = runs::run_of(machine_with("big-little", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
+                                        "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
   EXPECT_LT(job::imbalance_of(r).core_macs.ratio(), 1.1);
 }
 
@@ -142,7 +125,7 @@ TEST(HeterogeneousCoresWork, FewRowsGoToTheFastestCore) {
                                          "cores.2.mac.columns=32", "cores.2.vec.lanes=1024"};
   for (const char* dataflow : {"mas", "flat", "cascade", "flash2"}) {
     const std::vector<std::uint64_t> macs =
-        macs_of_cores(run(machine_with("edge", last), "H=1,NQ=4,NKV=256,E=32", dataflow));
+        macs_of_cores(runs::run_of(machine_with("edge", last), "H=1,NQ=4,NKV=256,E=32", dataflow));
     EXPECT_EQ(macs[0] + macs[1], 0U) << dataflow;
     EXPECT_GT(macs[2], 0U) << dataflow;
   }
@@ -212,7 +195,7 @@ TEST(HeterogeneousCoresRefusals, NameTheDataflowsThatTakeThem) {
 }
 
 TEST(HeterogeneousCoresPeaks, AreSumsOverCores) {
-  const job::RunResult r = run(machine_with("big-little", {}), "H=2,N=64,E=16", "mas");
+  const job::RunResult r = runs::run_of(machine_with("big-little", {}), "H=2,N=64,E=16", "mas");
   EXPECT_EQ(r.peak.macs_per_cycle, 32U * 32 + 2 * 16 * 16);
   EXPECT_EQ(r.peak.vec_lanes, 1024U + 2 * 256);
 }
@@ -227,7 +210,7 @@ TEST(HeterogeneousCoresEnergy, IsThatOfMachinesOfEachKind) {
     return watts;
   };
   const auto of = [&](const std::vector<std::string>& settings) {
-    return run(machine_with("big-little", settings), "H=2,N=64,E=16", "mas");
+    return runs::run_of(machine_with("big-little", settings), "H=2,N=64,E=16", "mas");
   };
   const job::RunResult both = of({});
   const job::RunResult little = of({"cores=1"});

@@ -11,33 +11,16 @@
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/control/riscv_runs.h"
-#include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/platform/unequal/unequal_runs.h"
 
 namespace attnvp {
 namespace {
 
 using attnvp::testing::message_of;
+using runs::kUnequalDataflows;
+using runs::kUnequalLayers;
 using runs::machine_with;
-
-const std::vector<std::string> kDataflows = {
-    "mas", "flat", "flat:prefetch=off", "flat:overlap=on", "fusemax", "cascade", "flash2", "flash3"};
-const std::vector<std::string> kLayers = {"H=3,N=96,E=32",
-                                          "H=2,N=77,E=40,causal=1",
-                                          "H=5,NQ=3,NKV=129,E=16",
-                                          "H=8,HKV=2,N=61,E=32,causal=1",
-                                          "H=2,N=133,E=24,window=40",
-                                          "B=2,H=3,N=50,E=16"};
-
-job::RunResult run(const MachineConfig& machine, const std::string& layer, const std::string& dataflow,
-                   const std::string& tiling = "", bool full = true) {
-  const workload::Attention network = workload::load(layer).attention();
-  job::Schedule schedule = job::parse_dataflow(dataflow);
-  if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
-  const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors{};
-  runs::Runner runner(machine, config::load_energy(machine.energy), full);
-  return runner.run(network, schedule, full ? &tensors : nullptr);
-}
 
 using Case = std::tuple<std::string, std::string>;
 class UnequalClusters : public ::testing::TestWithParam<Case> {};
@@ -45,7 +28,7 @@ class UnequalClusters : public ::testing::TestWithParam<Case> {};
 TEST_P(UnequalClusters, GiveTheReferencesOutput) {
   const auto& [dataflow, layer] = GetParam();
   const MachineConfig machine = machine_with("large-small", {});
-  const job::RunResult r = run(machine, layer, dataflow);
+  const job::RunResult r = runs::run_of(machine, layer, dataflow);
   EXPECT_TRUE(r.golden_checked);
   EXPECT_TRUE(r.golden.passed) << r.golden.max_abs_error;
   const schedule::Job job = job::make_job(machine, r.network, r.schedule);
@@ -56,7 +39,8 @@ TEST_P(UnequalClusters, GiveTheReferencesOutput) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, UnequalClusters,
-                         ::testing::Combine(::testing::ValuesIn(kDataflows), ::testing::ValuesIn(kLayers)),
+                         ::testing::Combine(::testing::ValuesIn(kUnequalDataflows),
+                                            ::testing::ValuesIn(kUnequalLayers)),
                          runs::name_of);
 
 TEST(UnequalClustersRandom, GiveTheReferencesOutputOnAnyMachine) {
@@ -78,9 +62,9 @@ TEST(UnequalClustersRandom, GiveTheReferencesOutputOnAnyMachine) {
         settings.push_back(core + "l0.size=" + of({"32 KiB", "64 KiB"}));
       }
     }
-    const std::string layer = of(kLayers), dataflow = of(kDataflows);
+    const std::string layer = of(kUnequalLayers), dataflow = of(kUnequalDataflows);
     SCOPED_TRACE(layer + " " + dataflow + " " + config::to_yaml(machine_with("edge", settings)));
-    const job::RunResult r = run(machine_with("edge", settings), layer, dataflow);
+    const job::RunResult r = runs::run_of(machine_with("edge", settings), layer, dataflow);
     EXPECT_TRUE(r.golden.passed);
   }
 }
@@ -98,7 +82,7 @@ TEST(EqualClusters, AListOfThemIsTheirNumber) {
     EXPECT_EQ(config::to_yaml(number), config::to_yaml(list)) << text;
     EXPECT_EQ(config::machine_hash(number), config::machine_hash(list)) << text;
     const auto json = [&](const MachineConfig& machine) {
-      job::RunResult r = run(machine, "H=3,N=96,E=32", "mas");
+      job::RunResult r = runs::run_of(machine, "H=3,N=96,E=32", "mas");
       r.wall_seconds = 0;
       return report::to_json(r, machine.name, {"", false, {}, "", 1});
     };
@@ -127,7 +111,8 @@ TEST(UnequalClustersModules, HaveTheValuesOfTheirCluster) {
 TEST(UnequalClustersModules, NeedTheirOwnCycles) {
   const std::string tiling = "bb=1,hh=1,nq=32,nkv=64,m0=32,n0=32,k0=32,kv=2,rb=2";
   const auto busy = [&](const std::vector<std::string>& settings, const char* module) {
-    const job::RunResult r = run(machine_with("edge", settings), "H=8,N=64,E=32", "mas:overwrite=off", tiling, false);
+    const job::RunResult r =
+        runs::run_of(machine_with("edge", settings), "H=8,N=64,E=32", "mas:overwrite=off", tiling, false);
     double cycles = 0;
     std::uint64_t macs = 0;
     for (const job::CounterValue& c : r.counters) {
@@ -156,8 +141,8 @@ TEST(UnequalClustersWork, IsInProportionToSpeed) {
         std::pair{"flat", "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2,np=off,tb=3,sb=3"},
         std::pair{"cascade", "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=4,rb=1,steps=2,spare=1"},
         std::pair{"flash2", "bb=1,hh=1,nq=32,nkv=96,m0=32,n0=32,k0=32,kv=3,rb=1"}}) {
-    const job::RunResult r =
-        run(machine_with("large-small", {"dram.bandwidth=1 TB/s"}), "H=20,N=384,E=32", dataflow, tiling, false);
+    const job::RunResult r = runs::run_of(machine_with("large-small", {"dram.bandwidth=1 TB/s"}), "H=20,N=384,E=32",
+                                          dataflow, tiling, false);
     const std::vector<std::uint64_t> macs = macs_of_clusters(r);
     ASSERT_EQ(macs.size(), 2U);
     const std::uint64_t all = 20ULL * 384 * 384 * 2 * 32;
@@ -168,8 +153,8 @@ TEST(UnequalClustersWork, IsInProportionToSpeed) {
 }
 
 TEST(UnequalClustersWork, IsEvenWhereDramIsTheBound) {
-  const job::RunResult r = run(machine_with("large-small", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
-                               "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
+  const job::RunResult r = runs::run_of(machine_with("large-small", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
+                                        "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
   const std::vector<std::uint64_t> macs = macs_of_clusters(r);
   EXPECT_EQ(macs[0], macs[1]);
 }
@@ -177,9 +162,9 @@ TEST(UnequalClustersWork, IsEvenWhereDramIsTheBound) {
 // A DMA controller that waits for each burst keeps its cluster from work that the other can do.
 TEST(UnequalClustersWork, FollowsTheDmaController) {
   const std::vector<std::uint64_t> macs = macs_of_clusters(
-      run(machine_with("edge", {"clusters=2", "dram.bandwidth=1 TB/s", "clusters.1.dma.outstanding=1", "mac.rows=128",
-                                "l0.size=512 KiB", "mac.columns=128", "vec.lanes=8192"}),
-          "H=16,N=256,E=64", "mas", "", false));
+      runs::run_of(machine_with("edge", {"clusters=2", "dram.bandwidth=1 TB/s", "clusters.1.dma.outstanding=1",
+                                         "mac.rows=128", "l0.size=512 KiB", "mac.columns=128", "vec.lanes=8192"}),
+                   "H=16,N=256,E=64", "mas", "", false));
   EXPECT_GT(macs[0], 2 * macs[1]);
   EXPECT_GT(macs[1], 0U);
 }
@@ -196,7 +181,8 @@ TEST(UnequalClustersTiles, FitTheSmallestL1) {
   const std::string large = "bb=1,hh=2,nq=256,nkv=512,m0=32,n0=32,k0=32,kv=2,rb=2";
   std::string refusal;
   try {
-    run(machine_with("edge", {"clusters=2", "clusters.1.l1.size=512 KiB"}), "H=4,N=512,E=64", "mas", large, false);
+    runs::run_of(machine_with("edge", {"clusters=2", "clusters.1.l1.size=512 KiB"}), "H=4,N=512,E=64", "mas", large,
+                 false);
   } catch (const job::RunError& problem) {
     refusal = problem.what();
   }
@@ -215,11 +201,12 @@ TEST(UnequalClustersRefusals, NameTheDataflowsThatTakeThem) {
             "operations on rows are dealt in equal parts");
   // Clusters that differ in nothing that work is dealt by.
   EXPECT_TRUE(
-      run(machine_with("edge", {"clusters=2", "clusters.1.l1.size=2 MiB"}), "H=2,N=64,E=16", "tileflow").golden.passed);
+      runs::run_of(machine_with("edge", {"clusters=2", "clusters.1.l1.size=2 MiB"}), "H=2,N=64,E=16", "tileflow")
+          .golden.passed);
 }
 
 TEST(UnequalClustersPeaks, AreSumsOverClusters) {
-  const job::RunResult r = run(machine_with("large-small", {}), "H=2,N=64,E=16", "mas");
+  const job::RunResult r = runs::run_of(machine_with("large-small", {}), "H=2,N=64,E=16", "mas");
   EXPECT_EQ(r.peak.macs_per_cycle, 2U * (32 * 32 + 16 * 16));
   EXPECT_EQ(r.peak.vec_lanes, 2U * (1024 + 256));
   EXPECT_EQ(r.peak.l1_bytes, 7U << 20);
@@ -234,7 +221,7 @@ TEST(UnequalClustersEnergy, IsThatOfMachinesOfEachKind) {
     return watts;
   };
   const auto of = [&](const std::vector<std::string>& settings) {
-    return run(machine_with("large-small", settings), "H=2,N=64,E=16", "mas");
+    return runs::run_of(machine_with("large-small", settings), "H=2,N=64,E=16", "mas");
   };
   const job::RunResult both = of({});
   const job::RunResult small = of({"clusters=1", "l1.size=2 MiB"});
