@@ -37,9 +37,9 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
       drain_has_room_(ctx_.event_queue),
       drain_due_(ctx_.event_queue),
       queue_(ctx_, queue_depth, ctx_.partition_of(module_context.cluster), pushed_),
-      fetch_path_(*this),
-      execute_path_(*this),
-      drain_path_(*this),
+      fetch_path_(ctx_),
+      execute_path_(ctx_),
+      drain_path_(ctx_),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
@@ -52,6 +52,7 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
   control_.register_b_transport(this, &PipelinedEngine::control_transport);
   control_.register_transport_dbg(this, &PipelinedEngine::control_peek);
   execute_path_.transaction.withdrawal = &halt_;
+  for (Path* const path : {&fetch_path_, &execute_path_, &drain_path_}) path->process = carry_streams(*path);
   fetch_process_ = fetch_stage();
   execute_process_ = execute_stage();
   drain_process_ = drain_stage();
@@ -176,22 +177,29 @@ void PipelinedEngine::cross(PipelinePhase phase, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
   Path& path = path_of(phase);
   path.phase = phase;
-  if (stream.regions == 0) {  // minimum duration only
-    if (&path == &execute_path_) halt_.end = &path.paced;
-    return path.paced.notify_at(ctx_.clock.after(stream.pace_cycles));
+  path.stream = &stream;
+  path.requested.release();
+}
+
+// Sends the streams of a stage, one at a time.
+sim::Process PipelinedEngine::carry_streams(Path& path) {
+  const bool executes = &path == &execute_path_;
+  for (;;) {
+    co_await path.requested;
+    if (path.stream->regions == 0) {  // minimum duration only
+      if (executes) halt_.end = &path.paced;
+      co_await path.paced.at(ctx_.clock.after(path.stream->pace_cycles));
+      if (executes) halt_.end = nullptr;
+    } else {
+      const bool is_ok = co_await path.access.transport(l1_, path.transaction.carry(*path.stream));
+      if (!is_ok) {
+        refused(path.transaction);
+        co_return;
+      }
+      if (executes) bank_cycles_ += path.transaction.bank_cycles;
+    }
+    crossed(path.phase);
   }
-  if (path.access.begin(l1_, path.transaction.carry(stream))) crossed_by(path);
-}
-
-void PipelinedEngine::Path::paced_out() {
-  engine.halt_.end = nullptr;
-  engine.crossed(phase);
-}
-
-void PipelinedEngine::crossed_by(Path& path) {
-  if (!path.access.ok()) return refused(path.transaction);
-  if (&path == &execute_path_) bank_cycles_ += path.transaction.bank_cycles;
-  crossed(path.phase);
 }
 
 bool PipelinedEngine::check(const Stream& stream) {
@@ -251,11 +259,9 @@ bool PipelinedEngine::make_plan(EngineJob& job) {
   return false;
 }
 
-bool PipelinedEngine::has_registers(const Path& path) {
-  if (path.l0_access.ok()) return true;
+void PipelinedEngine::stop_for_registers(const Path& path) {
   const std::uint64_t needed = path.l0_transaction.fault_address;
   stop_with(FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed));
-  return false;
 }
 
 // Takes the events of a descriptor, checks it and loads its first sub-tile.
@@ -278,8 +284,11 @@ sim::Process PipelinedEngine::fetch_stage() {
 
     if (!job.is_nop()) {
       if (!make_plan(job)) co_return;
-      co_await fetch_path_.l0_access.transport(l0_, fetch_path_.l0_transaction.carry(job.plan.l0));
-      if (!has_registers(fetch_path_)) co_return;
+      const bool fits = co_await fetch_path_.l0_access.transport(l0_, fetch_path_.l0_transaction.carry(job.plan.l0));
+      if (!fits) {
+        stop_for_registers(fetch_path_);
+        co_return;
+      }
     }
 
     stalls_.waits({StallReason::kDrain}, ctx_.clock.now());
@@ -330,8 +339,12 @@ sim::Process PipelinedEngine::execute_stage() {
       halted_ = false;
       if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
       if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
-      co_await execute_path_.l0_access.transport(l0_, execute_path_.l0_transaction.carry(executing_->plan.l0));
-      if (!has_registers(execute_path_)) co_return;
+      const bool fits =
+          co_await execute_path_.l0_access.transport(l0_, execute_path_.l0_transaction.carry(executing_->plan.l0));
+      if (!fits) {
+        stop_for_registers(execute_path_);
+        co_return;
+      }
       abandon();
       co_await perform(kRefill);
     }

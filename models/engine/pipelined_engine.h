@@ -105,28 +105,25 @@ class PipelinedEngine : public Engine {
 
   // Path of one stage over L1's port, with its access to L0.
   struct Path {
-    explicit Path(PipelinedEngine& its_engine)
-        : engine(its_engine),
-          access(engine.ctx_, sim::Callback::of<&Path::crossed>(this)),
-          l0_access(engine.ctx_),
-          paced(engine.ctx_.event_queue, sim::Callback::of<&Path::paced_out>(this)) {}
-    void crossed() { engine.crossed_by(*this); }
+    explicit Path(Context& context) : access(context), l0_access(context), paced(context.event_queue) {}
     void visit_state(sim::StateVisitor& visitor) const;
-    void paced_out();
-    PipelinedEngine& engine;
     AtInitiator access, l0_access;
     StreamTransaction transaction, l0_transaction;
     sim::Event paced;  // ends a phase without a stream
+    sim::Semaphore requested;
+    const Stream* stream = nullptr;
     sim::Completion done;
     PipelinePhase phase = kFill;
+    sim::Process process;
   };
 
   sim::Process fetch_stage();
   sim::Process execute_stage();
   sim::Process drain_stage();
+  sim::Process carry_streams(Path& path);
   sim::Completion::Awaiter perform(PipelinePhase phase);  // from begin() to ended()
   bool make_plan(EngineJob& job);
-  bool has_registers(const Path& path);
+  void stop_for_registers(const Path& path);
   bool check_header_of(const EngineJob& job);
   std::uint64_t wake_up();
   void halt();
@@ -143,7 +140,6 @@ class PipelinedEngine : public Engine {
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
   void stop_with(Refusal&& refusal) { stop_with(refusal.code, refusal.address, std::move(refusal.detail)); }
   const EngineJob& job_of(PipelinePhase phase) const;
-  void crossed_by(Path& path);
   void refused(const StreamTransaction& transaction);
   Path& path_of(PipelinePhase phase) {
     return phase == kFill ? fetch_path_ : phase == kDrain ? drain_path_ : execute_path_;

@@ -249,15 +249,17 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
   }
 
   struct StreamEnd {
-    explicit StreamEnd(PluginL1& owner)
-        : l1(owner), event(owner.ctx_.event_queue, sim::Callback::of<&StreamEnd::withdraw>(this)) {}
-    void withdraw() {
-      if (access != nullptr) l1.foreign_.withdraw(*access);
-    }
-    PluginL1& l1;
+    explicit StreamEnd(PluginL1& owner) : event(owner.ctx_.event_queue), process(owner.await_withdrawals(*this)) {}
     ForeignMemory::ForeignAccess* access = nullptr;  // nullptr: ended
     sim::Event event;                                // withdrawal by the engine
+    sim::Process process;
   };
+  sim::Process await_withdrawals(StreamEnd& end) {
+    for (;;) {
+      co_await end.event;
+      if (end.access != nullptr) foreign_.withdraw(*end.access);
+    }
+  }
 
   bool direct(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {
     return contents_.direct(dmi);

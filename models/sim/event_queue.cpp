@@ -103,8 +103,8 @@ EventQueue::Thread* EventQueue::run(Thread* self) {
 EventQueue::Thread* EventQueue::thread_of_this_time(Thread* self) const {
   Thread* next = self != nullptr && self->until <= time_ ? self : nullptr;
   if (!heap_.empty() && heap_.front().time <= time_) {
-    Event& timer = *heap_.front().event;
-    if (next == nullptr || timer.order_ < next->timer.order_) next = static_cast<Thread*>(timer.callback_.object);
+    Timer& timer = static_cast<Timer&>(*heap_.front().event);
+    if (next == nullptr || timer.order_ < next->timer.order_) next = &timer.thread;
   }
   return next != nullptr || ready_.empty() ? next : ready_.front();
 }

@@ -1,5 +1,5 @@
-// Event queue of a platform. Modules schedule events at absolute times in femtoseconds. An event is a callback or a
-// waiting process (process.h).
+// Event queue of a platform. Modules schedule events at absolute times in femtoseconds. An event resumes the process
+// that waits for it (process.h).
 //
 // The queue runs inside the SystemC kernel. It may run ahead of the kernel's time up to the next activity of a SystemC
 // process (temporal decoupling). A thread with a RunAheadGuard runs the queue while it waits, without the kernel.
@@ -23,28 +23,15 @@
 
 namespace attnvp::sim {
 
-// A member function of an object, without arguments: Callback::of<&Engine::drain>(this).
-struct Callback {
-  void (*function)(void*) = nullptr;
-  void* object = nullptr;
-  void operator()() const { function(object); }
-
-  template <auto kMethod, class Owner>
-  static Callback of(Owner* owner) {
-    return {[](void* o) { (static_cast<Owner*>(o)->*kMethod)(); }, owner};
-  }
-};
-
 class EventQueue;
 class StateVisitor;
 
 // An event is notified immediately, after all events of this time, or at a given time. As with sc_event, at most one
-// notification is pending. The event calls its callback or resumes the one process that waits for it (`co_await
-// event`). A notification without a callback and without a waiting process is lost.
+// notification is pending. The event resumes the one process that waits for it (`co_await event`). A notification
+// without a waiting process is lost.
 class Event {
  public:
   explicit Event(EventQueue& event_queue) : event_queue_(event_queue) {}
-  Event(EventQueue& event_queue, Callback callback) : event_queue_(event_queue), callback_(callback) {}
   ~Event() { cancel(); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -76,12 +63,10 @@ class Event {
   static constexpr std::size_t kNowhere = SIZE_MAX, kDelta = SIZE_MAX - 1;
 
   void run() {
-    if (waiter_ != nullptr) return std::exchange(waiter_, nullptr).resume();
-    if (callback_.function != nullptr) callback_();
+    if (waiter_ != nullptr) std::exchange(waiter_, nullptr).resume();
   }
 
   EventQueue& event_queue_;
-  Callback callback_;
   const void* owner_ = this;
   std::coroutine_handle<> waiter_ = nullptr;
   std::size_t place_ = kNowhere;  // index in the heap, or kDelta
@@ -146,13 +131,17 @@ class EventQueue : public sc_core::sc_module {
       return time != o.time ? time < o.time : event->order_ < o.event->order_;
     }
   };
+  struct Thread;
+  struct Timer : Event {
+    Timer(EventQueue& event_queue, Thread& its_thread) : Event(event_queue), thread(its_thread) {}
+    Thread& thread;
+  };
   // A SystemC thread that waits through the queue.
   struct Thread {
-    Thread(EventQueue& event_queue, const void* its_process)
-        : process(its_process), timer(event_queue, Callback{nullptr, this}) {}
+    Thread(EventQueue& event_queue, const void* its_process) : process(its_process), timer(event_queue, *this) {}
     const void* process;
     sc_core::sc_event resumed;
-    Event timer;                       // in the heap while another thread runs the queue; order: start of the wait
+    Timer timer;                       // in the heap while another thread runs the queue; order: start of the wait
     std::uint64_t until = UINT64_MAX;  // end of the wait,
     Condition* condition = nullptr;    // or the condition that ends it
     bool runs_ahead = false;

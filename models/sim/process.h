@@ -38,6 +38,7 @@ class Process {
   ~Process() {
     if (handle_ != nullptr) handle_.destroy();
   }
+  explicit operator bool() const { return handle_ != nullptr; }  // it was started
 
  private:
   explicit Process(std::coroutine_handle<promise_type> handle) : handle_(handle) {}

@@ -343,7 +343,16 @@ bool Platform::may_have_steady_state() const {
   return !is_traced && steady_state_->is_possible();
 }
 
+// A job starts at a clock edge, as the first one does. A processor with a clock of its own may have ended between two.
+void Platform::await_edge() {
+  const std::uint64_t period = context_.clock.period_fs(), now = context_.clock.now_fs();
+  if (now % period == 0) return;
+  const std::uint64_t edge = now - now % period + period;
+  sc_core::sc_start(sc_core::sc_time::from_value(edge) - sc_core::sc_time_stamp());
+}
+
 std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {
+  await_edge();
   for (Module* module : modules_) {
     for (Counter* counter : module->counters()) counter->reset();
     module->reset();

@@ -96,6 +96,7 @@ class Platform : public sc_core::sc_module {
   void simulate_endless();
   void stop_by(const Module* module, const std::string& what);
   bool may_have_steady_state() const;
+  void await_edge();
   Context context_;
   MachineConfig machine_;
   std::vector<std::unique_ptr<MachineConfig>> cluster_machines_;  // of clusters that differ

@@ -39,15 +39,15 @@ class ClockedRtl : public Module {
   virtual bool can_go_on() const = 0;  // has input for the next edge
 
  private:
-  void tick();
+  sim::Process run_clock();
   void show();
 
   std::unique_ptr<RtlBlock> block_;
   std::vector<std::unique_ptr<Signal>> wires_;
   bool running_ = false;
-  bool falling_ = false;  // only while traced: the next tick is the falling edge
-  sim::Event tick_;
+  sim::Event edge_;
   sim::Event& progress_;
+  sim::Process clock_;
 };
 
 // Verilated vec_unit as a SystemC module: softmax and its online form.

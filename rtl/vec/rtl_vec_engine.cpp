@@ -68,9 +68,10 @@ std::vector<Region> regions_of(const hal::Descriptor& d) {
 
 RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const ModuleContext& module_context)
     : VecEngine(name, module_context),
-      check_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::check_conditions>(this)),
-      unit_("rtl", module_context.context, width_of(module_context.machine.vec), check_),
-      linear_("linear", module_context.context, check_) {}
+      progress_(ctx_.event_queue),
+      unit_("rtl", module_context.context, width_of(module_context.machine.vec), progress_),
+      linear_("linear", module_context.context, progress_),
+      checks_conditions_(check_conditions()) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
   if (hal::family_of(d.opcode) == hal::Family::kLayer) {
@@ -122,17 +123,20 @@ void RtlVecEngine::await(PipelinePhase phase, std::function<bool()> there, std::
   await_of(phase) = {std::move(there), std::move(then)};
 }
 
-void RtlVecEngine::check_conditions() {
-  if (ctx_.full_data) {
-    for (const auto& work : leaving_) store(*work);
+sim::Process RtlVecEngine::check_conditions() {
+  for (;;) {
+    co_await progress_;
+    if (ctx_.full_data) {
+      for (const auto& work : leaving_) store(*work);
+    }
+    for (Await& a : awaits_) {
+      if (a.there == nullptr || !a.there()) continue;
+      const Await over = std::exchange(a, {});
+      over.then();
+    }
+    unit_.poke();
+    linear_.poke();
   }
-  for (Await& a : awaits_) {
-    if (a.there == nullptr || !a.there()) continue;
-    const Await over = std::exchange(a, {});
-    over.then();
-  }
-  unit_.poke();
-  linear_.poke();
 }
 
 void RtlVecEngine::begin(PipelinePhase phase, const hal::Descriptor& d, const Plan& plan) {
@@ -232,7 +236,7 @@ void RtlVecEngine::crossed(PipelinePhase phase) {
             leaving_.push_back(begun_.front());
             begun_.pop_front();
             if (!begun_.empty()) begin_feeding(*begun_.front());
-            check_.notify_delta();  // later descriptors may start
+            progress_.notify_delta();  // later descriptors may start
           }
           ended(kLast);
         });

@@ -59,12 +59,12 @@ class RtlVecEngine : public VecEngine {
   };
   Await& await_of(PipelinePhase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
   void await(PipelinePhase phase, std::function<bool()> there, std::function<void()> then);
-  void check_conditions();
+  sim::Process check_conditions();
   void store(DescriptorWork& work);
   void store_linear(const DescriptorWork& work, std::uint64_t row);
   void store_softmax(const DescriptorWork& work, std::uint64_t row);
 
-  sim::Event check_;
+  sim::Event progress_;  // of any work: conditions may hold now
   RtlVecUnit unit_;
   RtlLinearUnit linear_;
   std::deque<std::shared_ptr<DescriptorWork>> begun_;    // fetched; the first one is executing
@@ -72,6 +72,7 @@ class RtlVecEngine : public VecEngine {
   std::uint64_t row_ = 0;                                // row of a softmax whose traffic is in progress
   Stream row_stream_;
   std::array<Await, 3> awaits_;  // of fetch, execute, drain
+  sim::Process checks_conditions_;
 };
 
 }  // namespace attnvp::rtl

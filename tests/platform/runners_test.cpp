@@ -137,6 +137,17 @@ TEST(Runners, GiveEveryJobOfANetworkWithItsOwnClockTheSameCycles) {
   }
 }
 
+// A hart with a clock of its own ends between two edges of the platform's clock; the next job waits for an edge.
+TEST(Runners, GiveEveryJobOfAHartWithItsOwnClockTheSameCycles) {
+  if (!riscv::program_problem(RiscvConfig()).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
+  for (const char* clock : {"control.clock=1.3 GHz", "control.clock=333 MHz"}) {
+    const Case c{"edge", {"control.cpu=riscv", clock}, "H=2,N=96,E=32", "mas"};
+    job::Runner runner(c.machine(), config::load_energy(c.machine().energy), false);
+    const std::uint64_t first = runner.run(c.layer(), c.schedule(), nullptr, {}).cycles;
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(runner.run(c.layer(), c.schedule(), nullptr, {}).cycles, first) << clock;
+  }
+}
+
 TEST(Firmware, BelongsToTheMachine) {
   if (!riscv::program_problem(RiscvConfig()).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
   const MachineConfig own = config::load_hardware("edge", {"control.cpu=riscv", "control.firmware=" + program()});

@@ -43,40 +43,34 @@ class SemaphoreUnit : public EventUnit {
     std::uint64_t origin;  // id of the descriptor
   };
   struct SemaphoreSlot {
-    SemaphoreSlot(SemaphoreUnit& unit, sim::EventQueue& event_queue, std::uint64_t its_address)
-        : owner(unit),
-          address(its_address),
-          changed(event_queue),
-          serve(event_queue, sim::Callback::of<&SemaphoreSlot::serve_takers>(this)) {}
-    void serve_takers() { owner.serve(*this); }
+    SemaphoreSlot(sim::EventQueue& event_queue, std::uint64_t its_address)
+        : address(its_address), changed(event_queue), signalled(event_queue) {}
     std::uint32_t count() const { return static_cast<std::uint32_t>(tokens); }
-    SemaphoreUnit& owner;
     std::uint64_t address;
     std::uint64_t tokens = 0;   // 32 bits of a register; a sum for visit_state()
     bool was_observed = false;  // a take or a read in this run: tokens have an effect
     sim::Condition changed;     // for threads
     std::vector<Taker> takers;  // first come, first served, among those with enough tokens
-    sim::Event serve;
+    sim::Event signalled;       // while there are takers
+    sim::Process server;        // of the takers, from the first one on
     std::unique_ptr<Signal> signal;
   };
   // AT transaction with an annotated delay, executed at its time.
   struct Late {
-    explicit Late(SemaphoreUnit& unit)
-        : owner(unit), step(unit.ctx_.event_queue, sim::Callback::of<&Late::arrive>(this)) {}
-    void arrive() { owner.serve(*this); }
-    SemaphoreUnit& owner;
-    sim::Event step;
+    explicit Late(SemaphoreUnit& unit) : due(unit.ctx_.event_queue), process(unit.serve_late(*this)) {}
+    sim::Event due;
     tlm::tlm_generic_payload* payload = nullptr;
+    sim::Process process;
   };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   bool access(tlm::tlm_generic_payload& payload, bool may_wait);
   void postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
-  void serve(Late& late);
+  sim::Process serve_late(Late& late);
   void respond(tlm::tlm_generic_payload& payload);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool take(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin);
-  void serve(SemaphoreSlot& slot);
+  sim::Process serve_takers(SemaphoreSlot& slot);
   void took(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_t origin);
   void set(SemaphoreSlot& slot, std::uint32_t tokens);
 
@@ -102,7 +96,7 @@ SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const ModuleContext& 
   in_.register_nb_transport_fw(this, &SemaphoreUnit::nb_transport_fw);
   in_.register_transport_dbg(this, &SemaphoreUnit::transport_dbg);
   for (std::uint32_t i = 0; i < module_context.machine.events.events; ++i) {
-    SemaphoreSlot& slot = slots_.emplace_back(*this, ctx_.event_queue, base_ + i * hal::kEventStride);
+    SemaphoreSlot& slot = slots_.emplace_back(ctx_.event_queue, base_ + i * hal::kEventStride);
     slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slot.signal->sparse();
     ctx_.fault_line.push_back(&slot.changed);
@@ -170,17 +164,21 @@ void SemaphoreUnit::took(SemaphoreSlot& slot, std::uint32_t tokens, std::uint64_
   if (ctx_.command_trace != nullptr) ctx_.command_trace->took(slot.address, tokens, origin, ctx_.clock.now());
 }
 
-void SemaphoreUnit::serve(SemaphoreSlot& slot) {
-  for (std::size_t i = 0; i < slot.takers.size();) {
-    const Taker taker = slot.takers[i];
-    if (slot.count() < taker.tokens) {
-      ++i;
-      continue;
+// Gives the tokens of an event to AT transactions that wait for them.
+sim::Process SemaphoreUnit::serve_takers(SemaphoreSlot& slot) {
+  for (;;) {
+    co_await slot.signalled;
+    for (std::size_t i = 0; i < slot.takers.size();) {
+      const Taker taker = slot.takers[i];
+      if (slot.count() < taker.tokens) {
+        ++i;
+        continue;
+      }
+      slot.takers.erase(slot.takers.begin() + static_cast<std::ptrdiff_t>(i));
+      took(slot, taker.tokens, taker.origin);
+      taker.payload->set_response_status(tlm::TLM_OK_RESPONSE);
+      respond(*taker.payload);
     }
-    slot.takers.erase(slot.takers.begin() + static_cast<std::ptrdiff_t>(i));
-    took(slot, taker.tokens, taker.origin);
-    taker.payload->set_response_status(tlm::TLM_OK_RESPONSE);
-    respond(*taker.payload);
   }
 }
 
@@ -195,15 +193,17 @@ void SemaphoreUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::s
   Late& late = *free_late_.back();
   free_late_.pop_back();
   late.payload = &payload;
-  late.step.belongs_to(&payload);
-  late.step.notify_at(ctx_.clock.now_fs() + delay.value());
+  late.due.belongs_to(&payload);
+  late.due.notify_at(ctx_.clock.now_fs() + delay.value());
 }
 
-// Executes a delayed access at its time.
-void SemaphoreUnit::serve(Late& late) {
-  tlm::tlm_generic_payload& payload = *late.payload;
-  free_late_.push_back(&late);
-  if (access(payload, false)) respond(payload);
+// Executes delayed accesses at their times.
+sim::Process SemaphoreUnit::serve_late(Late& late) {
+  for (;;) {
+    co_await late.due;
+    if (access(*late.payload, false)) respond(*late.payload);
+    free_late_.push_back(&late);
+  }
 }
 
 tlm::tlm_sync_enum SemaphoreUnit::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -252,7 +252,7 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
       set(slot, slot.count() + value);
       signals += value;
       if (ctx_.command_trace != nullptr) ctx_.command_trace->signalled(slot.address, value, origin, ctx_.clock.now());
-      if (!slot.takers.empty()) slot.serve.notify_delta();
+      if (!slot.takers.empty()) slot.signalled.notify_delta();
       slot.changed.notify();
       return respond_with(tlm::TLM_OK_RESPONSE);
     case hal::kEventTake:
@@ -260,6 +260,7 @@ bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
       slot.was_observed = true;
       if (!may_wait && slot.count() < value) {
         slot.takers.push_back({value, &payload, origin});
+        if (!slot.server) slot.server = serve_takers(slot);
         return false;
       }
       return respond_with(take(slot, value, origin) ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);

@@ -31,84 +31,80 @@ inline void arrive(sim::EventQueue& event_queue, sc_core::sc_time& delay) {
   delay = sc_core::SC_ZERO_TIME;
 }
 
-// AT initiator: a process or a callback makes one access at a time with nb_transport, without blocking.
+// AT initiator: a process makes one access at a time with nb_transport, without blocking.
 class AtInitiator : private PendingAccess {
  public:
-  // `over` is the completion callback of accesses that begin() starts and that end later.
-  explicit AtInitiator(Context& context, sim::Callback over = {})
-      : clock_(context.clock),
-        jitter_(context.jitter),
-        over_(over),
-        then_(context.event_queue, sim::Callback::of<&AtInitiator::resume>(this)) {}
+  explicit AtInitiator(Context& context)
+      : clock_(context.clock), jitter_(context.jitter), end_(context.event_queue), late_(context.event_queue) {}
 
+  struct Awaiter {
+    AtInitiator& access;
+    bool await_ready() const noexcept { return access.is_over_; }
+    void await_suspend(std::coroutine_handle<> process) const noexcept {
+      sim::Event::Awaiter{access.end_}.await_suspend(process);
+    }
+    bool await_resume() const noexcept {
+      access.is_over_ = true;
+      return access.is_ok_;
+    }
+  };
   // `co_await access.transport(socket, payload)` returns when the access ends: true if it was accepted. The socket is
   // an InitiatorSocket or a StreamInitiatorSocket, with its type of payload.
-  struct Awaiter : sim::Completion::Awaiter {
-    const AtInitiator& access;
-    bool await_resume() const noexcept { return access.is_ok_; }
-  };
   template <class Socket, class Payload>
   [[nodiscard]] Awaiter transport(Socket& socket, Payload& payload) {
-    done_.begin();
-    if (begin(socket, payload)) done_.complete();
-    return {done_.end(), *this};
+    const sc_core::sc_time before = jitter_ == nullptr ? sc_core::SC_ZERO_TIME : jitter_->delay(socket.name());
+    if (before == sc_core::SC_ZERO_TIME) return transport_after(socket, payload, before);
+    if (!late_starts_) late_starts_ = start_late();
+    is_over_ = false;
+    start_ = [this, &socket, &payload] { start(socket, payload, sc_core::SC_ZERO_TIME); };
+    late_.notify_at(clock_.now_fs() + before.value());
+    return {*this};
   }
   // The same, for an access that starts after `delay`.
   template <class Socket, class Payload>
   [[nodiscard]] Awaiter transport_after(Socket& socket, Payload& payload, sc_core::sc_time delay) {
-    done_.begin();
-    if (make(socket, payload, delay)) done_.complete();
-    return {done_.end(), *this};
+    is_over_ = false;
+    start(socket, payload, delay);
+    return {*this};
   }
 
-  // Starts an access. True: it is complete. False: `over` is called at its end.
-  template <class Socket, class Payload>
-  bool begin(Socket& socket, Payload& payload) {
-    if (jitter_ == nullptr) return make(socket, payload, sc_core::SC_ZERO_TIME);
-    const sc_core::sc_time before = jitter_->delay(socket.name());
-    if (before == sc_core::SC_ZERO_TIME) return make(socket, payload, before);
-    late_ = [this, &socket, &payload] { return make(socket, payload, sc_core::SC_ZERO_TIME); };
-    then_.notify_at(clock_.now_fs() + before.value());
-    return false;
-  }
-  bool ok() const { return is_ok_; }  // the completed access was accepted
   void visit_state(sim::StateVisitor& visitor) const {
-    visitor.waits(done_);
+    visitor.value(is_over_);
+    visitor.waits(end_);
     visitor.value(is_ok_);
   }
 
  private:
   template <class Socket, class Payload>
-  bool make(Socket& socket, Payload& payload, sc_core::sc_time delay) {
+  void start(Socket& socket, Payload& payload, sc_core::sc_time delay) {
     socket_name_ = socket.name();
-    if (!socket.begin(payload, *this, delay)) return false;
-    is_ok_ = payload.is_response_ok();
-    if (jitter_ != nullptr) delay += jitter_->delay(socket_name_);
-    if (delay == sc_core::SC_ZERO_TIME) return true;
-    then_.notify_at(clock_.now_fs() + delay.value());
-    return false;
+    if (socket.begin(payload, *this, delay)) responded(payload.is_response_ok(), delay);
   }
   void responded(bool is_ok, const sc_core::sc_time& delay) override {
     is_ok_ = is_ok;
     sc_core::sc_time after = delay;
     if (jitter_ != nullptr) after += jitter_->delay(socket_name_);
-    if (after == sc_core::SC_ZERO_TIME) return end();
-    then_.notify_at(clock_.now_fs() + after.value());
+    if (after != sc_core::SC_ZERO_TIME) return end_.notify_at(clock_.now_fs() + after.value());
+    is_over_ = true;
+    end_.notify();
   }
-  void resume() {
-    if (late_ != nullptr && !std::exchange(late_, nullptr)()) return;
-    end();
+  // Starts accesses that jitter delays.
+  sim::Process start_late() {
+    for (;;) {
+      co_await late_;
+      start_();
+    }
   }
-  void end() { over_.function != nullptr ? over_() : done_.complete(); }
 
   const Clock& clock_;
   const std::unique_ptr<Jitter>& jitter_;
-  sim::Callback over_;
-  sim::Completion done_;
-  sim::Event then_;
+  sim::Event end_;  // of the access
+  sim::Event late_;
   const char* socket_name_ = "";
+  bool is_over_ = true;
   bool is_ok_ = true;
-  std::function<bool()> late_;  // start of an access that jitter delays
+  std::function<void()> start_;
+  sim::Process late_starts_;
 };
 
 }  // namespace attnvp

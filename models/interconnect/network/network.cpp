@@ -101,7 +101,7 @@ class Network : public Interconnect {
         config_(module_context.machine.own<NetworkConfig>()),
         period_fs_(Clock(config_.hertz > 0 ? config_.hertz : module_context.machine.clock_hz).period_fs()),
         links_(topology_of(module_context.machine, mesh), config_.hop_cycles),
-        tick_(ctx_.event_queue, sim::Callback::of<&Network::tick>(this)) {
+        next_arrival_(ctx_.event_queue) {
     const std::uint32_t nodes = nodes_of(module_context.machine), ports = config_.dram_ports;
     if (config_.multicast) multicast_ = std::make_unique<Multicast>(*this, nodes);
     std::vector<bool> taken(nodes);
@@ -112,6 +112,7 @@ class Network : public Interconnect {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       if (!taken[n]) cluster_node_.push_back(n);
     }
+    process_ = serve_arrivals();
   }
 
   bool is_approximately_timed() const override { return true; }
@@ -265,11 +266,23 @@ class Network : public Interconnect {
     const std::uint64_t next = links_.next();
     if (next == UINT64_MAX) return;
     const std::uint64_t cycle = start_ + platform_cycles(next), now = ctx_.clock.now();
-    tick_.notify_at(ctx_.clock.after(cycle > now ? cycle - now : 0));
+    next_arrival_.notify_at(ctx_.clock.after(cycle > now ? cycle - now : 0));
   }
 
-  // Serves all due arrivals; those of one cycle in the order in which they were sent.
-  void tick() {
+  // Serves packets at their arrival; those of one cycle in the order in which they were sent.
+  sim::Process serve_arrivals() {
+    for (;;) {
+      co_await next_arrival_;
+      serve_due();
+      for (; !there_.empty(); there_.pop_front()) deliver(there_.front());
+      flit_hops.raise_to(links_.flit_hops());
+      busiest_link_cycles.raise_to(platform_cycles(links_.busiest_link_flits()));
+      wait_cycles.raise_to(links_.waited());
+      wake();
+    }
+  }
+
+  void serve_due() {
     for (const LinkNetwork::Arrival& arrival :
          links_.advance((ctx_.clock.now_fs() - start_ * ctx_.clock.period_fs()) / period_fs_)) {
       Trip& trip = trips_[arrival.tag];
@@ -292,11 +305,6 @@ class Network : public Interconnect {
         }
       }
     }
-    for (; !there_.empty(); there_.pop_front()) deliver(there_.front());
-    flit_hops.raise_to(links_.flit_hops());
-    busiest_link_cycles.raise_to(platform_cycles(links_.busiest_link_flits()));
-    wait_cycles.raise_to(links_.waited());
-    wake();
   }
 
   // True if the access at DRAM's port is served by the response of another read. Otherwise others may join it.
@@ -361,7 +369,8 @@ class Network : public Interconnect {
   std::deque<Trip> trips_;
   std::vector<std::size_t> free_trips_;
   std::deque<std::size_t> there_;
-  sim::Event tick_;
+  sim::Event next_arrival_;
+  sim::Process process_;
 };
 
 const bool kCrossbar =

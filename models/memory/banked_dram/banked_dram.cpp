@@ -80,13 +80,14 @@ BankedDram::BankedDram(sc_core::sc_module_name name, const ModuleContext& module
       tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
       contents_(module_context.base, size_bytes_),
       mapping_(config_.mapping, config_, channels_of(config_, module_context.machine.dram.bytes_per_second)),
-      serve_(ctx_.event_queue, sim::Callback::of<&BankedDram::serve>(this)) {
+      due_(ctx_.event_queue) {
   const std::uint32_t channels = channels_of(config_, module_context.machine.dram.bytes_per_second);
   for (std::uint32_t i = 0; i < channels; ++i) {
     channels_.push_back(
         std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), module_context.context, config_,
                                         [this](std::uint64_t access, Tick end) { piece_done(access, end); }));
   }
+  process_ = run_channels();
 }
 
 void BankedDram::reset() {
@@ -95,7 +96,7 @@ void BankedDram::reset() {
   accesses_.clear();
   free_.clear();
   wakes_ = DramChannel::kNever;
-  serve_.cancel();
+  due_.cancel();
 }
 
 // One piece for each touched row and channel; separate blocks of a row form one run.
@@ -193,22 +194,26 @@ void BankedDram::count() {
   busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(static_cast<double>(data) / buses / clocks_per_cycle)));
 }
 
-void BankedDram::serve() {
-  wakes_ = DramChannel::kNever;
-  const Tick now = static_cast<Tick>((ctx_.clock.now_fs() - epoch_fs_) / tick_fs_);
-  Tick next = DramChannel::kNever;
-  for (const auto& channel : channels_) {
-    while (channel->next() <= now) channel->step();
-    next = std::min(next, channel->next());
+// Executes the events of the channels at their times.
+sim::Process BankedDram::run_channels() {
+  for (;;) {
+    co_await due_;
+    wakes_ = DramChannel::kNever;
+    const Tick now = static_cast<Tick>((ctx_.clock.now_fs() - epoch_fs_) / tick_fs_);
+    Tick next = DramChannel::kNever;
+    for (const auto& channel : channels_) {
+      while (channel->next() <= now) channel->step();
+      next = std::min(next, channel->next());
+    }
+    wake_at(next);
   }
-  wake_at(next);
 }
 
 void BankedDram::wake_at(Tick next) {
   if (next >= wakes_) return;
   wakes_ = next;
   // Serves at whole cycles, so that a later job starts at one; the channels keep their own clock.
-  serve_.notify_at(ctx_.clock.begin_of(cycle_of(next)));
+  due_.notify_at(ctx_.clock.begin_of(cycle_of(next)));
 }
 
 }  // namespace attnvp

@@ -48,7 +48,7 @@ class BankedDram : public Memory, private Target {
   void cut(std::uint64_t offset, std::uint64_t bytes, bool read);
   std::uint32_t new_access();
   void piece_done(std::uint64_t index, Tick end);
-  void serve();  // executes all events up to now
+  sim::Process run_channels();
   void count();
   void tell(const DramAccess& access);
   void wake_at(Tick next);
@@ -71,7 +71,8 @@ class BankedDram : public Memory, private Target {
   std::uint64_t epoch_fs_ = 0;       // time origin of the clock: start of the job
   std::uint32_t calling_ = kNobody;  // access inside begin(): its end needs no response
   Tick wakes_ = DramChannel::kNever;
-  sim::Event serve_;
+  sim::Event due_;  // next event of a channel
+  sim::Process process_;
   TargetSocket in_{"in", ctx_.event_queue, *this};
 };
 

@@ -139,8 +139,18 @@ void Crossings::plan_moved() {
   for (const std::size_t slot : share_->moved()) plan(*crossing_[slot], share_->finish(slot, clock_.now()));
 }
 
-// Ends a crossing that has completed or was withdrawn; reschedules it if its end has moved to a later time.
-void Crossings::end(Crossing& crossing) {
+// Ends the crossings of one record, one after the other.
+sim::Process Crossings::await_ends(Crossing& crossing) {
+  for (;;) {
+    co_await crossing.end;
+    if (!end(crossing)) continue;
+    crossing.response.send(sc_core::SC_ZERO_TIME);
+    drop(crossing);
+  }
+}
+
+// Ends a crossing that has completed or was withdrawn. False: its end has moved to a later time.
+bool Crossings::end(Crossing& crossing) {
   Withdrawal* const withdrawal = crossing.withdrawal();
   const bool withdrawn = withdrawal != nullptr && withdrawal->requested;
   const std::uint64_t now = clock_.now();
@@ -153,7 +163,10 @@ void Crossings::end(Crossing& crossing) {
   double left = 0;
   if (crossing.begun) {
     const std::uint64_t due = share_->finish(crossing.slot, now);
-    if (now < due && !withdrawn) return plan(crossing, due);
+    if (now < due && !withdrawn) {
+      plan(crossing, due);
+      return false;
+    }
     if (now < due && crossing.bytes > 0) {
       left = share_->remaining(crossing.slot, now) / static_cast<double>(crossing.bytes);
     }
@@ -172,9 +185,7 @@ void Crossings::end(Crossing& crossing) {
   if (group != nullptr) --group->crossings;
   owner_.crossed(crossing, 1 - left);
   leave_lane(crossing);
-  const Response response = crossing.response;
-  drop(crossing);
-  response.send(sc_core::SC_ZERO_TIME);
+  return true;
 }
 
 }  // namespace attnvp

@@ -53,15 +53,13 @@ class Crossings {
   struct PortQueue;
   struct Crossing {
     Crossing(Crossings& crossings, sim::EventQueue& event_queue)
-        : all(crossings), end(event_queue, sim::Callback::of<&Crossing::is_due>(this)) {}
-    void is_due() { all.end(*this); }
+        : end(event_queue), process(crossings.await_ends(*this)) {}
     const Stream& moved() const { return stream != nullptr ? *stream->stream : run; }
     Withdrawal* withdrawal() const { return stream != nullptr ? stream->withdrawal : nullptr; }
     // One crossing at a time belongs to a stream or crosses in a lane.
     const void* owner() const { return stream != nullptr ? static_cast<const void*>(stream) : lane; }
     void visit_state(sim::StateVisitor& visitor) const;
 
-    Crossings& all;
     std::uint64_t start = 0;  // cycle
     std::uint32_t port = 0;
     std::uint64_t bytes = 0, pace_cycles = 0;
@@ -82,6 +80,7 @@ class Crossings {
     std::size_t slot = 0;   // in this slot
     std::uint64_t due = 0;  // time for which `end` is scheduled
     sim::Event end;
+    sim::Process process;
   };
   // Queue of crossings that are executed one after the other.
   struct PortQueue {
@@ -122,7 +121,8 @@ class Crossings {
   };
   void occupy(Crossing& crossing);
   void await_start(Crossing& crossing);
-  void end(Crossing& crossing);
+  sim::Process await_ends(Crossing& crossing);
+  bool end(Crossing& crossing);
   void leave_lane(Crossing& crossing);
   void begin(Crossing& crossing);
   void begin_due() {

@@ -57,16 +57,25 @@ class Crowd : public Crossings::CrossingOwner {
     One(Crowd& all, std::size_t which)
         : crowd(all),
           i(which),
-          enter(all.context_->event_queue, sim::Callback::of<&One::go>(this)),
-          back(all.context_->event_queue, sim::Callback::of<&One::take_back>(this)) {}
-    void go() { crowd.enter(*this); }
-    void take_back() { withdrawal.request(); }
+          enter(all.context_->event_queue),
+          back(all.context_->event_queue),
+          enters(go()),
+          takes_back(take_back()) {}
+    sim::Process go() {
+      co_await enter;
+      crowd.enter(*this);
+    }
+    sim::Process take_back() {
+      co_await back;
+      withdrawal.request();
+    }
     Crowd& crowd;
     std::size_t i;
     sim::Event enter, back;
     Stream stream;
     StreamTransaction transaction;
     Withdrawal withdrawal;
+    sim::Process enters, takes_back;
   };
   void enter(One& one) {
     const Given& given = given_[one.i];

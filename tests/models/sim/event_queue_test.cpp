@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/sim/process.h"
+
 namespace attnvp {
 namespace {
 
@@ -22,10 +24,16 @@ using Times = std::vector<std::pair<std::string, std::uint64_t>>;
 // A step that does what it is told.
 struct Told {
   Told(sim::EventQueue& event_queue, std::function<void()> what)
-      : does(std::move(what)), step(event_queue, sim::Callback::of<&Told::go>(this)) {}
-  void go() { does(); }
+      : does(std::move(what)), step(event_queue), process(run()) {}
+  sim::Process run() {
+    for (;;) {
+      co_await step;
+      does();
+    }
+  }
   std::function<void()> does;
   sim::Event step;
+  sim::Process process;
 };
 
 class Process : public sc_core::sc_module {
