@@ -7,8 +7,8 @@
 #include "firmware/hal/cpu.h"
 #include "firmware/hal/job.h"
 #include "firmware/runtime/command.h"
+#include "firmware/runtime/dataflow.h"
 #include "firmware/runtime/deal.h"
-#include "firmware/runtime/l1_region.h"
 #include "firmware/runtime/tiling.h"
 
 namespace attnvp::firmware {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "platform/run/golden/golden_gemm.h"
 #include "platform/run/golden/golden_kernels.h"
 #include "platform/run/golden/reference.h"
 

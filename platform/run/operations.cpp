@@ -8,9 +8,8 @@
 #include "models/arith/layer.h"
 #include "models/arith/number.h"
 #include "models/arith/softmax.h"
-#include "platform/run/golden/golden_gemm.h"
-#include "platform/run/golden/golden_rows.h"
-#include "platform/run/golden/golden_values.h"
+#include "platform/run/golden/golden_kernels.h"
+#include "platform/run/golden/reference.h"
 #include "platform/run/golden/tensors.h"
 #include "platform/workload/workload.h"
 

@@ -5,10 +5,7 @@
 #include <numeric>
 
 #include "models/arith/number.h"
-#include "platform/run/golden/golden_gemm.h"
 #include "platform/run/golden/golden_kernels.h"
-#include "platform/run/golden/golden_rows.h"
-#include "platform/run/golden/golden_values.h"
 
 namespace attnvp::job {
 
