@@ -1,5 +1,5 @@
 // Results of operations in double precision, from operands in double precision or as a machine stores them. The chains
-// of a layer (platform/run/chain.h) consist of them.
+// of a layer (platform/run/chain.h) consist of them. The golden check of fused products is here too.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ struct WideOperands {
   std::vector<double> q, k, v;
   std::vector<arith::Half> weights;
 };
+
+// One element of an operation by elements, a copy or a conversion. `z`: from the second tensor, if any.
+double elementwise_result(hal::Opcode operation, double x, double z);
 
 // Exact to double precision; element types do not matter.
 std::vector<double> exact_result(const workload::Workload& operation, const WideOperands& operands);

@@ -233,50 +233,34 @@ std::string KeyTracker::follow(LineId line, const hal::Descriptor& d, TensorRow 
     wrong = fmt::format("its probabilities are of the keys from row {} of K on, these are the rows of V from {} on",
                         *probabilities, *of_v);
   };
-  const auto judge_scores = [&] {
-    if (of_v) wrong = "scores are products with rows of K, these are of V";
-  };
-  switch (d.opcode) {
-    case hal::Opcode::kMatmul: {
-      const bool scores = (d.flags & hal::kTransposeB) != 0;
-      if (scores) judge_scores();
-      if (!scores) check_rows(at(d.operand[0].address));
-      forget(d, 2);
-      if (scores && of_k) add({region_of(d, 2), *of_k, hal::element_bytes(d.type[2])});
-      break;
+  const hal::OperationInfo* const info = hal::find(d.opcode);
+  const std::pair<LineId, std::uint32_t> slot{line, d.tail.tile.slot};
+  if (hal::is_product(d)) {
+    const bool is_resident = info->family == hal::Family::kResident;
+    if (hal::is_transposed(d)) {
+      if (of_v) wrong = "scores are products with rows of K, these are of V";
+    } else if (!is_resident) {
+      check_rows(at(d.operand[0].address));
+    } else if (const auto tile = resident_.find(slot); tile != resident_.end()) {
+      check_rows(tile->second);
     }
-    case hal::Opcode::kScoreTile:
-      judge_scores();
-      forget(d, 2);
-      resident_.erase({line, d.tail.tile.slot});
-      if (of_k) resident_[{line, d.tail.tile.slot}] = *of_k;
-      break;
-    case hal::Opcode::kAttendTile: {
-      const auto tile = resident_.find({line, d.tail.tile.slot});
-      check_rows(tile == resident_.end() ? TensorRow{} : TensorRow{tile->second});
-      forget(d, 2);
-      break;
+    forget(d, 2);
+    if (!hal::is_transposed(d)) return wrong;
+    if (is_resident) resident_.erase(slot);
+    if (of_k && is_resident) resident_[slot] = *of_k;
+    if (of_k && !is_resident) add({region_of(d, 2), *of_k, hal::element_bytes(d.type[2])});
+  } else if (hal::family_of(d.opcode) != hal::Family::kCopy) {
+    const bool has_keys = info != nullptr && (info->flags & hal::kMasked) != 0;  // columns of operands 0 and 1
+    if (has_keys) transfer(d);
+    for (int i = has_keys ? 2 : 0; i < hal::kOperands; ++i) forget(d, i);
+  } else if (d.tail.copy.planes <= 1) {
+    transfer(d);
+  } else {
+    for (std::uint32_t plane = 0; plane < d.tail.copy.planes; ++plane) {
+      Region to = region_of(d, 1);
+      to.address += std::uint64_t{plane} * d.tail.copy.plane_stride[1];
+      forget(to);
     }
-    case hal::Opcode::kSoftmax:
-    case hal::Opcode::kOnlineSoftmax:
-      transfer(d);
-      forget(d, 2);
-      forget(d, 3);
-      break;
-    case hal::Opcode::kCopy:
-      if (d.tail.copy.planes <= 1) {
-        transfer(d);
-        break;
-      }
-      for (std::uint32_t plane = 0; plane < d.tail.copy.planes; ++plane) {
-        Region to = region_of(d, 1);
-        to.address += std::uint64_t{plane} * d.tail.copy.plane_stride[1];
-        forget(to);
-      }
-      break;
-    default:
-      for (int i = 0; i < hal::kOperands; ++i) forget(d, i);
-      break;
   }
   return wrong;
 }
