@@ -3,6 +3,8 @@
 // Wrong usage throws config::ConfigError (exit status 2).
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace CLI {
@@ -45,5 +47,39 @@ int main(int argc, char** argv, const std::vector<AddCommand>& commands);
 int main_again(int argc, char** argv);
 // The command line that is run, then a null pointer.
 std::vector<char*> arguments();
+
+// Man page in roff and shell completion to source, generated from the command line's description.
+std::string man_page(const CLI::App& app);
+std::string bash_completion(const CLI::App& app);
+
+// Measurements of `attnvp bench`, and comparison with another build.
+
+struct BenchFigure {
+  std::string label;
+  double seconds = 0;  // 0: not a time
+  std::string time;    // as shown, or a text in its place
+  std::string rate;
+};
+using Figures = std::vector<BenchFigure>;
+
+// Parses a table printed by `bench`.
+Figures parse_figures(const std::string& table);
+// The better of each pair of figures.
+Figures better(const Figures& a, const Figures& b);
+
+// Body of `attnvp serve`. It is a program of its own, attnvp-serve, because the libraries of a web server would
+// lengthen the start of every other command. attnvp replaces itself by that program (cli/commands/serve.cpp), which has
+// the same commands and runs the server (server.cpp).
+
+struct ServeArguments {
+  std::uint64_t port = 0;
+  std::string host = "127.0.0.1";
+  std::uint64_t jobs = 0;    // simulator processes; 0: one per processor
+  std::uint64_t limit = 60;  // longest simulation of a request, in seconds
+  bool no_cache = false;
+};
+
+// Returns the exit status. Throws config::ConfigError.
+int serve(const ServeArguments& a);
 
 }  // namespace attnvp::cli

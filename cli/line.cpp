@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/manual.h"
 #include "cli/shared/options.h"
 #include "models/control/riscv_processor/program.h"
 #include "models/memory/storage/host_memory.h"

@@ -2,7 +2,7 @@
 #include <systemc>
 
 #include "cli/commands.h"
-#include "platform/schedule/freed_pages.h"
+#include "platform/schedule/programs.h"
 
 int sc_main(int argc, char** argv) {
   using namespace attnvp::cli;

@@ -1,12 +1,10 @@
-#include "cli/manual.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <functional>
 #include <vector>
 
+#include "cli/commands.h"
 #include "platform/base/origin.h"
 
 namespace attnvp::cli {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <systemc>
 
-#include "platform/schedule/freed_pages.h"
+#include "platform/schedule/programs.h"
 
 // Every test program's start. libsystemc has a main of its own, which prints a banner and calls sc_main.
 int sc_main(int argc, char** argv) {

@@ -41,7 +41,7 @@ void square_root(RowData& r) {
 
 KERNEL
 add models/engine/vec_engine/row_kernels.cpp '^#include <algorithm>' <<<'#include <cmath>'
-add platform/run/operations.cpp '^      return x \+ z;' <<'GOLDEN'
+add platform/run/golden/reference.cpp '^      return x \+ z;' <<'GOLDEN'
     case hal::Opcode::kSquareRoot:
       return std::sqrt(x);
 GOLDEN

@@ -1,6 +1,4 @@
 // `attnvp bench`: speed of the simulator, as ratios and rates measured within one process.
-#include "cli/commands/bench.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,10 +26,9 @@
 #include "platform/report/table.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
-#include "platform/streaming/graph_file.h"
 #include "platform/streaming/stream_run.h"
-#include "platform/trace/fst.h"
 #include "platform/trace/session.h"
+#include "platform/trace/waveform.h"
 
 namespace attnvp::cli {
 

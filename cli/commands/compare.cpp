@@ -19,11 +19,9 @@
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"
-#include "platform/report/comparison.h"
 #include "platform/report/page/page.h"
-#include "platform/report/power.h"
 #include "platform/report/report.h"
-#include "platform/run/results/advice.h"
+#include "platform/run/results/accounting.h"
 #include "platform/schedule/programs.h"
 #include "platform/workload/workload.h"
 

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
-#include "explore/layers/serving_profile.h"
+#include "explore/layers/layers.h"
 #include "platform/base/files.h"
 #include "platform/base/origin.h"
 #include "platform/base/text.h"

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/shared/beside.h"
 #include "cli/shared/findings.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
@@ -29,11 +28,10 @@
 #include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"
 #include "platform/report/json.h"
-#include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/run/job.h"
 #include "platform/run/platform.h"
-#include "platform/run/results/advice.h"
+#include "platform/run/results/accounting.h"
 #include "platform/trace/critical_path.h"
 
 namespace attnvp::cli {

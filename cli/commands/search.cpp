@@ -1,6 +1,4 @@
 // `attnvp search`: searches the best tile sizes of a layer on a machine.
-#include "explore/layers/search.h"
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -11,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
+#include "explore/layers/layers.h"
 #include "explore/tuning/convergence.h"
 #include "explore/tuning/tuner.h"
 #include "platform/base/files.h"

@@ -1,11 +1,10 @@
 // `attnvp sensitivity`: effect of each axis of a sweep.
-#include "explore/analysis/sensitivity.h"
-
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
+#include "explore/analysis/analysis.h"
 #include "platform/base/files.h"
 
 namespace attnvp::cli {

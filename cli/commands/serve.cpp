@@ -1,11 +1,29 @@
 // `attnvp serve`: a local web server whose page runs the platform.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "cli/commands.h"
-#include "cli/server/server.h"
 #include "cli/shared/options.h"
+#include "platform/machine/error.h"
 
 namespace attnvp::cli {
+
+// Replaces attnvp by the server's program, whose own serve() takes precedence there.
+[[gnu::weak]] int serve(const ServeArguments&) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "attnvp-serve";
+  const std::vector<char*> words = arguments();
+  execv(program.c_str(), words.data());
+  throw config::ConfigError(
+      fmt::format("the server's program {} cannot be started: {}; it is built and installed "
+                  "with attnvp",
+                  program, std::strerror(errno)));
+}
 
 void add_serve(CLI::App& app, int& status) {
   const auto a = std::make_shared<ServeArguments>();

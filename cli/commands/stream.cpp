@@ -10,8 +10,7 @@
 #include "cli/shared/run_files.h"
 #include "platform/base/files.h"
 #include "platform/base/text.h"
-#include "platform/streaming/graph_file.h"
-#include "platform/streaming/stream_report.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::cli {
 

@@ -14,7 +14,6 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "explore/sweep/slurm.h"
 #include "platform/base/origin.h"
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"

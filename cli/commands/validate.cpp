@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "explore/validate/course_set.h"
+#include "explore/validate/decode_set.h"
 #include "platform/base/files.h"
 #include "platform/machine/error.h"
 

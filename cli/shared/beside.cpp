@@ -1,12 +1,12 @@
-#include "cli/shared/beside.h"
+#include "platform/run/beside.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <optional>
 
+#include "cli/shared/job.h"
 #include "cli/shared/progress.h"
 #include "explore/tuning/portfolio.h"
 #include "platform/base/files.h"
@@ -15,8 +15,7 @@
 #include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"
 #include "platform/machine/words.h"
-#include "platform/report/beside.h"
-#include "platform/run/beside.h"
+#include "platform/report/report.h"
 
 namespace attnvp::cli {
 

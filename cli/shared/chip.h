@@ -1,6 +1,6 @@
 // Area and energy of a machine: `attnvp describe MACHINE --area, --ert, --art`. ERT and ART have Accelergy's format,
 // for Accelergy and Timeloop. The key `energy` accepts an ERT; a model accepts both
-// (platform/machine/energy/accelergy.h).
+// (platform/machine/energy/technology.h).
 #pragma once
 
 #include <string>

@@ -74,4 +74,9 @@ nlohmann::ordered_json document_of(const Prepared& prepared, const job::Schedule
 // 1 if the golden check failed, with a message on stderr.
 int exit_status(const job::RunResult& result);
 
+// `attnvp run` with concurrent jobs, each on its own clusters. `clusters`: of the first job. `beside`: the other jobs,
+// "net=vit-b-16 dataflow=flat clusters=2".
+int run_side_by_side(const JobArguments& arguments, const Prepared& prepared, const std::string& dataflow,
+                     const std::string& clusters, const std::vector<std::string>& beside);
+
 }  // namespace attnvp::cli

@@ -9,7 +9,6 @@
 #include "models/memory/storage/host_memory.h"
 #include "platform/base/origin.h"
 #include "platform/machine/error.h"
-#include "platform/machine/units.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::cli {

@@ -9,9 +9,7 @@
 
 #include "platform/base/files.h"
 #include "platform/machine/error.h"
-#include "platform/machine/units.h"
-#include "platform/trace/fst.h"
-#include "platform/trace/gtkw.h"
+#include "platform/machine/words.h"
 #include "platform/trace/waveform.h"
 
 namespace attnvp::cli {

@@ -9,7 +9,6 @@
 
 #include "cli/shared/options.h"
 #include "platform/base/files.h"
-#include "platform/run/control/firmware_watch.h"
 #include "platform/run/control/gdb_server.h"
 #include "platform/trace/session.h"
 

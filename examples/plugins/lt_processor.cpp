@@ -12,7 +12,7 @@
 #include <functional>
 #include <systemc>
 
-#include "firmware/runtime/boot.h"
+#include "firmware/runtime/dataflow.h"
 #include "models/control/control_processor/cpu.h"
 #include "models/plugin/plugin.h"
 

@@ -1,5 +1,3 @@
-#include "explore/analysis/pareto.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "explore/analysis/measure.h"
+#include "explore/analysis/analysis.h"
 #include "explore/plot/svg.h"
 #include "platform/base/text.h"
 #include "platform/machine/error.h"

@@ -1,5 +1,3 @@
-#include "explore/analysis/sensitivity.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "explore/analysis/measure.h"
+#include "explore/analysis/analysis.h"
 #include "explore/plot/svg.h"
 #include "platform/base/text.h"
 #include "platform/report/table.h"

@@ -1,11 +1,10 @@
-#include "explore/analysis/versus.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "explore/analysis/analysis.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"
 #include "platform/report/table.h"

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "explore/layers/fusion_choice.h"
 #include "explore/processes/processes.h"
 #include "explore/tuning/portfolio.h"
 #include "models/engine/mac_engine/mac_plan.h"

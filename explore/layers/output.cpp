@@ -10,10 +10,9 @@
 
 #include "explore/layers/layers.h"
 #include "platform/report/json.h"
-#include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/table.h"
-#include "platform/workload/graph.h"
+#include "platform/workload/layers.h"
 
 namespace attnvp::explore {
 

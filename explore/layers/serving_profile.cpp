@@ -1,10 +1,9 @@
-#include "explore/layers/serving_profile.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "explore/layers/layers.h"
 #include "explore/processes/processes.h"
 #include "platform/machine/error.h"
 

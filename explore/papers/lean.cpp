@@ -1,5 +1,4 @@
-#include "explore/papers/lean.h"
-
+#include "explore/papers/papers.h"
 #include "platform/machine/hardware.h"
 #include "platform/report/table.h"
 #include "platform/workload/workload.h"

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,7 +16,8 @@
 #include <vector>
 
 #include "explore/tuning/tuned_runner.h"
-#include "platform/machine/csv.h"
+#include "platform/machine/document.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::papers {
 
@@ -104,5 +106,78 @@ explore::TunedRunner timing_runner(const MachineConfig& machine);
 // Runs every network under every dataflow on a machine.
 void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows,
                   const StudyProgress& progress, const std::function<void(const Case&, const job::RunResult&)>& see);
+
+// LeanAttention study on the paper's machine: decoding with contexts of 1K to 512K keys and few or many heads, under
+// stream-K, FlashDecoding and FlashAttention-2. It also evaluates how limits of GPU memory affect the gain.
+
+struct LeanPoint {
+  std::uint32_t batch = 0, heads = 0, context = 0, emb = 0;  // context 0: batches have different lengths
+  std::string network;                                       // inline shape
+  job::RunResult lean, flash_decoding, flash2;
+
+  std::string shape() const;
+};
+
+struct LeanStudy {
+  std::string hardware;
+  std::uint32_t slots = 0;  // workers of the machine
+  std::vector<LeanPoint> points;
+
+  struct LeanMachine {
+    std::string what;  // difference from the first machine
+    std::vector<std::array<double, 2>>
+        gains{};  // per shape: cycles of FlashDecoding and FlashAttention-2 relative to lean
+    double mean(std::size_t over) const;
+    double most(std::size_t over) const;
+  };
+  Names shapes, contexts;             // with 1K and 4K keys
+  std::vector<LeanMachine> machines;  // machines for these shapes
+};
+
+LeanStudy run_lean_study(const MachineConfig& machine, const StudyProgress& progress);
+StudyReport lean_report(const LeanStudy& study);
+
+// Streaming SDPA study: streaming graphs over sequence lengths and over depths of the long FIFO.
+
+inline const std::string kNaive = "naive", kMemoryFree = "memory-free", kSafeSoftmax = "safe-softmax";
+
+struct StreamingPoint {
+  std::string graph;
+  std::uint32_t n = 0;
+  stream::StreamResult result;
+  std::uint64_t paper_cycles = 0;  // 0: not stated
+};
+
+struct DepthPoint {
+  std::uint64_t depth = 0;
+  bool deadlocked = false;
+  std::uint64_t cycles = 0;
+  std::uint64_t paper_cycles = 0;
+};
+
+// FIFO depths needed by the naive graph at one N.
+struct Threshold {
+  std::uint32_t n = 0;
+  bool unit_times = false;      // all latencies and initiation intervals are 1
+  std::uint64_t runs_from = 0;  // smallest depth without deadlock, and its cycles
+  std::uint64_t slowest_cycles = 0;
+  std::uint64_t full_rate_from = 0;  // smallest depth at full rate, and its cycles
+  std::uint64_t full_rate_cycles = 0;
+};
+
+struct StreamingStudy {
+  std::vector<StreamingPoint> points;  // by graph, N ascending
+  std::uint32_t sweep_n = 64;
+  std::vector<DepthPoint> sweep;  // depth ascending
+  std::vector<Threshold> thresholds;
+
+  const StreamingPoint& at(const std::string& graph, std::uint32_t n) const;
+  std::vector<const StreamingPoint*> of(const std::string& graph) const;
+};
+
+// N = 16, 32, ... up to `longest`. Throws config::ConfigError.
+StreamingStudy run_streaming_study(std::uint32_t longest, const StudyProgress& progress);
+// Plots are named STEM-SUFFIX.svg.
+StudyReport streaming_report(const StreamingStudy& study, const std::string& stem);
 
 }  // namespace attnvp::papers

@@ -1,8 +1,7 @@
-#include "explore/papers/streaming.h"
-
+#include "explore/papers/papers.h"
 #include "explore/plot/svg.h"
 #include "platform/report/table.h"
-#include "platform/streaming/graph_file.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::papers {
 

@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
-#include <stdexcept>
 #include <thread>
 
 #include "platform/run/schedule.h"

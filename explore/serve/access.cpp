@@ -1,13 +1,11 @@
-#include "explore/serve/access.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
 #include <string_view>
 
+#include "explore/serve/state.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"

@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "explore/analysis/pareto.h"
-#include "explore/serve/access.h"
+#include "explore/analysis/analysis.h"
+#include "explore/serve/state.h"
 #include "explore/sweep/sweep.h"
 #include "platform/base/files.h"
 #include "platform/base/origin.h"

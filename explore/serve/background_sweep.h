@@ -20,7 +20,7 @@ struct SweepRequest {
   ServerState state;
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
 };
-SweepRequest sweep_request_of(const nlohmann::ordered_json& json);  // checks the names (access.h)
+SweepRequest sweep_request_of(const nlohmann::ordered_json& json);  // checks the names
 std::string to_yaml(const SweepRequest& request);                   // of a sweep file
 
 class BackgroundSweeps {

@@ -1,11 +1,8 @@
-#include "explore/serve/catalogue.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <vector>
 
-#include "explore/serve/access.h"
+#include "explore/serve/state.h"
 #include "firmware/runtime/dataflow.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"

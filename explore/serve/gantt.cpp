@@ -1,14 +1,13 @@
-#include "explore/serve/gantt.h"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "explore/serve/simulator.h"
 #include "models/sim/trace/operation.h"
 #include "platform/report/page/page.h"
-#include "platform/trace/waits.h"
+#include "platform/trace/critical_path.h"
 
 namespace attnvp::explore {
 

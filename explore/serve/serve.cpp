@@ -7,19 +7,24 @@
 #include <chrono>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
 
 #include "explore/serve/background_sweep.h"
-#include "explore/serve/catalogue.h"
 #include "explore/serve/http_server.h"
-#include "explore/serve/page.h"
-#include "explore/serve/simulation_pool.h"
+#include "explore/serve/launcher.h"
+#include "explore/serve/state.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/base/text.h"
 #include "platform/machine/error.h"
+#include "platform/report/page/page.h"
 #include "platform/run/schedule.h"
 
 namespace attnvp::explore {
+
+namespace serve_files {  // made by cmake/embed.cmake
+extern const std::string_view html, css, controls, gantt, results, sweep, share, script;
+}  // namespace serve_files
 
 namespace {
 
@@ -44,6 +49,22 @@ void simulate(const SimulatorOptions& options, unsigned processes, int socket) {
 
 std::string text_of(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// The page: one document with its scripts and styles. `nonce`: of the content security policy.
+std::string serve_page(const std::string& nonce) {
+  return text::fill(serve_files::html, {{"NONCE", nonce},
+                                        {"CSS", report::page_files::css},
+                                        {"OWNCSS", serve_files::css},
+                                        {"CHART", report::page_files::chart},
+                                        {"COMMON", report::page_files::common},
+                                        {"PLOTS", report::page_files::plots},
+                                        {"CONTROLS", serve_files::controls},
+                                        {"GANTT", serve_files::gantt},
+                                        {"RESULTS", serve_files::results},
+                                        {"SWEEP", serve_files::sweep},
+                                        {"SHARE", serve_files::share},
+                                        {"SCRIPT", serve_files::script}});
 }
 
 class Api {

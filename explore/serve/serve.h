@@ -1,9 +1,9 @@
 // `attnvp serve`: a local web server with one page that runs the platform.
 //
 // The server (http_server.h) answers requests of the page (serve.cpp) by a pool of simulator processes
-// (simulation_pool.h, simulator.h), because a process holds one SystemC simulation at a time and a crash must not end
+// (launcher.h, simulator.h), because a process holds one SystemC simulation at a time and a crash must not end
 // the server. A launcher (launcher.h) forks them. Sweeps run in processes of their own (background_sweep.h). A state
-// (state.h) is one job; access.h decides which files a state may name.
+// (state.h) is one job; check_access() decides which files it may name.
 #pragma once
 
 #include <functional>

@@ -8,8 +8,7 @@
 #include <optional>
 
 #include "explore/layers/layers.h"
-#include "explore/serve/access.h"
-#include "explore/serve/gantt.h"
+#include "explore/serve/state.h"
 #include "explore/tuning/advice.h"
 #include "explore/tuning/cache.h"
 #include "explore/tuning/portfolio.h"
@@ -19,7 +18,6 @@
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"
-#include "platform/report/comparison.h"
 #include "platform/report/page/page.h"
 #include "platform/report/report.h"
 #include "platform/run/platform.h"

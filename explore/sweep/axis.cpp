@@ -1,11 +1,10 @@
-#include "explore/sweep/axis.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "explore/sweep/plan.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"

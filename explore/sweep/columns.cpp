@@ -1,12 +1,10 @@
-#include "explore/sweep/columns.h"
-
-#include <stdexcept>
 #include <unordered_map>
 
+#include "explore/sweep/database.h"
 #include "models/registry.h"
 #include "platform/machine/hardware.h"
-#include "platform/run/results/counters.h"
-#include "platform/run/tiling.h"
+#include "platform/run/results/accounting.h"
+#include "platform/run/schedule.h"
 
 namespace attnvp::explore {
 

@@ -1,20 +1,83 @@
 // Sweep runner: executes the jobs of a plan that a database lacks, in child processes.
 //
-// A sweep file (sweep_file.h) has axes (axis.h), from which a plan (plan.h) creates jobs. A worker pool (worker.h) or
-// the shards of a Slurm array (slurm.h) run them. Rows (columns.h) are stored in a database (database.h), and the
-// databases of shards are merged.
+// A sweep file has axes, from which a plan (plan.h) creates jobs. Worker processes or the shards of a Slurm array run
+// them. Rows are stored in a database (database.h), and the databases of shards are merged.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "explore/sweep/database.h"
 #include "explore/sweep/plan.h"
-#include "explore/sweep/worker.h"
+#include "explore/tuning/tuner.h"
 
 namespace attnvp::explore {
+
+// Worker processes for jobs. SystemC supports one simulation per process, and a crash affects only one job.
+
+struct Outcome {
+  const char* status = "";  // kDone, kFailed, kCrashed
+  std::string text;         // JSON report of a successful job; otherwise a sentence
+};
+
+class WorkerPool {
+ public:
+  // Forks the workers, so no resource that children must not inherit (an open database) may be open. Throws
+  // ConfigError.
+  WorkerPool(const SweepPlan& plan, unsigned workers);
+  ~WorkerPool();  // terminates busy workers
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  // Appends jobs (indices in the plan). Jobs of one machine should be consecutive.
+  void add(const std::vector<std::uint32_t>& jobs) { waiting_.insert(waiting_.end(), jobs.begin(), jobs.end()); }
+
+  // Waits up to `milliseconds` for results and calls `done` for each. Returns false if no job is left. A signal ends
+  // the wait.
+  bool wait(int milliseconds, const std::function<void(std::uint32_t job, const Outcome& outcome)>& done);
+
+ private:
+  struct PoolWorker {
+    pid_t pid = -1;
+    int commands = -1, results = -1;  // pipes
+    std::deque<std::uint32_t> given;  // assigned jobs without result; the first one is running
+    std::string received;
+  };
+  void start(PoolWorker& worker);
+  void end(PoolWorker& worker);
+  void feed(PoolWorker& worker);
+  using JobCallback = std::function<void(std::uint32_t, const Outcome&)>;
+  void read_results(PoolWorker& worker, const JobCallback& done);
+  void bury(PoolWorker& worker, const JobCallback& done);
+
+  const SweepPlan& plan_;
+  std::deque<std::uint32_t> waiting_;
+  std::vector<PoolWorker> workers_;
+};
+
+class JobRunner {
+ public:
+  explicit JobRunner(const SweepPlan& plan) : plan_(plan) {}
+  // Never throws; failures are outcomes.
+  Outcome run(std::uint32_t job);
+
+ private:
+  std::string simulate(const SweepJob& job);
+  std::string simulate_layers(const SweepJob& job, const TuningOptions& options);
+  const config::EnergyTable& energy(const std::string& name);
+
+  const SweepPlan& plan_;
+  std::unique_ptr<job::Runner> runner_;  // for machine_; reset after a failure
+  std::uint32_t machine_ = 0;
+  std::map<std::string, config::EnergyTable> energies_;
+};
 
 struct FailureGroup {
   std::uint64_t jobs = 0;
@@ -60,5 +123,30 @@ struct MergeResult {
 // ConfigError: not readable, other simulator, different rows for one job, or different sweeps unless `any_sweeps`.
 MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources,
                             bool any_sweeps = false);
+
+// Slurm submission of a sweep: a job array with one task per shard, and a dependent job that merges the results.
+
+struct SlurmJob {
+  std::string program;  // absolute path of attnvp
+  std::string sweep;    // sweep argument of attnvp sweep; paths are absolute
+  std::string name;
+  std::string database;  // absolute path of the merged database
+  std::uint32_t shards = 1;
+  std::uint32_t processes = 1;       // per task
+  std::vector<std::string> options;  // for sbatch, used for both jobs
+
+  std::string folder() const;  // scripts, logs and the shards' databases
+  std::string array_script() const;
+  std::string merge_script() const;
+};
+
+// Writes both scripts into the folder and creates it. Throws ConfigError if that fails.
+void write_slurm_scripts(const SlurmJob& job);
+
+struct SlurmIds {
+  std::string array, merge;
+};
+// Submits both jobs. Throws ConfigError if sbatch is missing or fails.
+SlurmIds submit_to_slurm(const SlurmJob& job);
 
 }  // namespace attnvp::explore

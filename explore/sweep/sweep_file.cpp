@@ -1,5 +1,3 @@
-#include "explore/sweep/sweep_file.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "explore/sweep/plan.h"
 #include "explore/tuning/strategy.h"
 #include "models/control/config.h"
 #include "models/registry.h"

@@ -1,5 +1,3 @@
-#include "explore/sweep/worker.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -15,7 +13,8 @@
 #include <string_view>
 
 #include "explore/layers/layers.h"
-#include "explore/sweep/columns.h"
+#include "explore/sweep/database.h"
+#include "explore/sweep/sweep.h"
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 #include "models/memory/storage/host_memory.h"

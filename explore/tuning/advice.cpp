@@ -5,7 +5,7 @@
 #include "platform/machine/energy/machine_model.h"
 #include "platform/machine/error.h"
 #include "platform/machine/hardware.h"
-#include "platform/run/results/advice.h"
+#include "platform/run/results/accounting.h"
 
 namespace attnvp::explore {
 

@@ -1,4 +1,4 @@
-// Evaluates the advice of a run (platform/run/results/advice.h) by simulating the changed machine, for the report.
+// Evaluates the advice of a run (platform/run/results/accounting.h) by simulating the changed machine, for the report.
 #pragma once
 
 #include "explore/tuning/tuner.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <variant>
 
 #include "explore/validate/validate.h"

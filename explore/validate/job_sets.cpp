@@ -5,7 +5,6 @@
 
 #include "explore/tuning/tuned_runner.h"
 #include "explore/validate/data_set.h"
-#include "explore/validate/kernel_set.h"
 #include "models/memory/cached_dram/cached_dram.h"
 #include "platform/machine/hardware.h"
 

@@ -1,21 +1,18 @@
-#include "explore/validate/kernel_set.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuned_runner.h"
 #include "explore/validate/data_set.h"
-#include "explore/validate/limited_power.h"
+#include "explore/validate/power_fit.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
-#include "platform/machine/units.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::validate {
 

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "explore/plot/svg.h"
-#include "explore/validate/tables.h"
+#include "explore/validate/validate.h"
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/provenance.h"

@@ -1,8 +1,7 @@
 // FLAT: all three operators fused on chip, one row block after the other. With prefetch=on, loads of the next blocks
 // and stores overlap computation; with prefetch=off, transfers and computation alternate.
-#include "firmware/runtime/attention/in_turn.h"
+#include "firmware/runtime/attention/row_pipelines.h"
 #include "firmware/runtime/attention/score_tiles.h"
-#include "firmware/runtime/attention/two_streams.h"
 
 namespace attnvp::firmware {
 

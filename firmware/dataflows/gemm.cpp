@@ -7,10 +7,8 @@
 // second product D = C.E^T follows the first one of a row block, whose whole rows of C stay in L1.
 #include "firmware/runtime/gemm.h"
 
-#include "firmware/runtime/product/cache_rows.h"
 #include "firmware/runtime/product/epilogue.h"
 #include "firmware/runtime/product/weights.h"
-#include "firmware/runtime/product/whole_rows.h"
 
 namespace attnvp::firmware {
 

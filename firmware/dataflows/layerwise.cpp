@@ -2,8 +2,8 @@
 // DRAM. Transfers and computation overlap within an operator, but operators do not overlap. Row blocks are whole rows
 // of scores; if L1 does not hold one pass of the MAC array, scores are processed in tiles.
 #include "firmware/runtime/attention/attention.h"
+#include "firmware/runtime/attention/row_pipelines.h"
 #include "firmware/runtime/attention/score_tiles.h"
-#include "firmware/runtime/attention/unfused.h"
 #include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {

@@ -2,7 +2,7 @@
 // neighbours. The pipeline runs across heads, so that it is filled and drained once. The proactive overwrite (section
 // 4.3) is used where a tiling exceeds L1 and costs nothing otherwise.
 #include "firmware/dataflows/mas_overwrite.h"
-#include "firmware/runtime/attention/two_streams.h"
+#include "firmware/runtime/attention/row_pipelines.h"
 
 namespace attnvp::firmware {
 

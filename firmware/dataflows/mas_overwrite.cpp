@@ -10,7 +10,6 @@
 
 #include "firmware/runtime/arena.h"
 #include "firmware/runtime/attention/attention.h"
-#include "firmware/runtime/attention/strip_pool.h"
 
 namespace attnvp::firmware {
 

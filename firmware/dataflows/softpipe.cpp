@@ -1,7 +1,7 @@
 // Soft-Pipe: C = Q K^T pipelined with softmax, P stored to DRAM; after all of P, O = P V. VEC engines process the rows
 // of one block while MAC engines compute the next.
 #include "firmware/runtime/attention/attention.h"
-#include "firmware/runtime/attention/unfused.h"
+#include "firmware/runtime/attention/row_pipelines.h"
 #include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {

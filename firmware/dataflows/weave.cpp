@@ -3,9 +3,8 @@
 // blocks are distributed so that their lengths balance. The cores of a cluster process a head together, or each works
 // independently with equal shares of all keys. All variants consist of the steps of the published dataflows.
 #include "firmware/runtime/attention/decode.h"
-#include "firmware/runtime/attention/in_turn.h"
 #include "firmware/runtime/attention/online_attention.h"
-#include "firmware/runtime/attention/two_streams.h"
+#include "firmware/runtime/attention/row_pipelines.h"
 
 namespace attnvp::firmware {
 

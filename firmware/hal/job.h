@@ -278,4 +278,15 @@ constexpr std::uint64_t kPagesAddress = kJobAddress + 0xC'0000;
 constexpr std::uint32_t kMostPages = 0x1'0000;
 constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte available for tensors
 
+// Dispatch register: a mailbox word that models how a GPU hands out work. Firmware writes a Dispatch value, and the
+// write stalls for as long as the machine takes to dispatch.
+
+enum Dispatch : std::uint32_t {
+  kBlock = 1,   // the next thread block of a worker
+  kKernel = 2,  // one more kernel
+};
+constexpr std::uint64_t kDispatchAddress = kJobAddress + 0x3'01C0;
+static_assert(kDispatchAddress >= kTypesAddress + sizeof(Types) && kDispatchAddress + 4 <= kScalesAddress,
+              "a word of its own");
+
 }  // namespace attnvp::hal

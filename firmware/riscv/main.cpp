@@ -1,5 +1,5 @@
 // Entry of a hart: runs the scheduler of its cluster.
-#include "firmware/runtime/boot.h"
+#include "firmware/runtime/dataflow.h"
 
 extern "C" int main() {
   unsigned hart;

@@ -1,13 +1,19 @@
 // Declaration of a dataflow: name, options, parameters and statistics as constant data beside its program. Option
 // checks, `describe`, tile size selection, the search space and sweep columns use it. Declarations are linked into an
-// ELF section, natively and on RISC-V.
+// ELF section, natively and on RISC-V. boot() runs one of them.
 #pragma once
 
 #include <cstdint>
 
+#include "firmware/hal/cpu.h"
 #include "firmware/hal/job.h"
 
 namespace attnvp::firmware {
+
+// Purpose of an L1 allocation: tags of this firmware (hal::kL1TagShift) and their names in waveforms and pages.
+// Hardware does not interpret them.
+enum class L1Region : std::uint8_t { kOther, kQ, kK, kV, kScores, kO, kPartials };
+constexpr const char* kL1RegionNames[] = {"other", "q", "k", "v", "scores", "o", "partials"};
 
 class Runtime;
 
@@ -91,5 +97,8 @@ struct Dataflows {
 };
 Dataflows dataflows();
 const Dataflow* find_dataflow(const char* name);  // nullptr if unknown
+
+// Entry point of the firmware: reads the job block, runs its dataflow, writes the status.
+void boot(hal::Cpu& cpu, std::uint32_t cluster);
 
 }  // namespace attnvp::firmware

@@ -27,7 +27,6 @@ class Deal {
 
   uint32_t weight(uint32_t core) const { return cores_.weight[core]; }
   uint32_t most_weight() const { return most_weight_; }
-  uint32_t all_weights() const { return all_weights_; }
   uint32_t rows(uint32_t core) const { return cores_.rows[core]; }
   uint32_t least_rows() const { return cores_.least_rows; }
   uint32_t most_rows() const { return cores_.most_rows; }

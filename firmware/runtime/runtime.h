@@ -7,8 +7,8 @@
 #include "firmware/hal/cpu.h"
 #include "firmware/hal/job.h"
 #include "firmware/runtime/command.h"
+#include "firmware/runtime/dataflow.h"
 #include "firmware/runtime/deal.h"
-#include "firmware/runtime/l1_region.h"
 #include "firmware/runtime/tiling.h"
 
 namespace attnvp::firmware {
@@ -224,9 +224,6 @@ class Runtime {
   void again(uint32_t queue, const Command& command) {
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
-  static constexpr auto kNextCore = static_cast<uint32_t>(hal::kCoreStride);  // distance of the cores' queues
-  uint32_t mac_queue(uint32_t core) const { return core_queue(core, hal::kMacOffset); }
-  uint32_t vec_queue(uint32_t core) const { return core_queue(core, hal::kVecOffset); }
   uint32_t dma_queue(uint32_t channel) const {  // the channel must exist
     return control_ + static_cast<uint32_t>(hal::kDmaOffset) + channel * static_cast<uint32_t>(hal::kQueueStride);
   }

@@ -38,7 +38,7 @@
 #include <cstdint>
 
 #include "models/arith/half.h"
-#include "models/arith/workspace.h"
+#include "models/arith/matmul.h"
 
 namespace attnvp::arith {
 

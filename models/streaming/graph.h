@@ -1,5 +1,5 @@
 // Checked streaming graph for one problem size, from which Machine is built, and the operations of its nodes.
-// platform/streaming/graph_file.h reads it.
+// platform/streaming/stream_run.h reads it.
 #pragma once
 
 #include <cstddef>

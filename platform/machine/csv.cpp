@@ -1,5 +1,3 @@
-#include "platform/machine/csv.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,9 @@
-// YAML document as nodes and as flat settings; errors have file and line.
+// Configuration files: YAML documents as nodes and as flat settings, and tables of CSV. Errors have file and line.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,9 +12,78 @@
 #include <vector>
 
 #include "platform/machine/error.h"
-#include "platform/machine/yaml.h"
 
 namespace attnvp::config {
+
+// Tree of a YAML document: maps, lists, texts and nothing.
+
+// Storage of a node; a Document owns the tree.
+struct YamlData {
+  enum class YamlKind : std::uint8_t { kNothing, kText, kList, kMap };
+  YamlKind kind = YamlKind::kNothing;
+  int line = 1;  // where it begins
+  std::string text;
+  std::vector<YamlData> children;  // of a map: key, value, key, value
+};
+
+// A node of a document that outlives it, or no node.
+class YamlNode {
+ public:
+  struct YamlEntry;
+  class YamlIterator;
+
+  YamlNode() = default;
+  explicit YamlNode(const YamlData& data) : data_(&data) {}
+
+  explicit operator bool() const { return data_ != nullptr; }
+  bool is_nothing() const { return is(YamlData::YamlKind::kNothing); }
+  bool is_scalar() const { return is(YamlData::YamlKind::kText); }
+  bool is_list() const { return is(YamlData::YamlKind::kList); }
+  bool is_map() const { return is(YamlData::YamlKind::kMap); }
+  int line() const { return data_ == nullptr ? 1 : data_->line; }
+  const std::string& scalar() const;  // empty if it is none
+
+  // Number of items of a list or of entries of a map.
+  std::size_t size() const;
+  // Value of the first entry with that key; no node if there is none.
+  YamlNode operator[](std::string_view key) const;
+  YamlIterator begin() const;
+  YamlIterator end() const;
+
+ private:
+  bool is(YamlData::YamlKind kind) const { return data_ != nullptr && data_->kind == kind; }
+  const YamlData* data_ = nullptr;
+};
+
+// An item of a list, or key and value of a map's entry.
+struct YamlNode::YamlEntry : YamlNode {
+  YamlNode first, second;
+};
+
+class YamlNode::YamlIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = YamlEntry;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const YamlEntry*;
+  using reference = YamlEntry;
+
+  YamlIterator(const YamlData* at, bool is_map) : at_(at), is_map_(is_map) {}
+  YamlEntry operator*() const;
+  YamlIterator& operator++() {
+    at_ += is_map_ ? 2 : 1;
+    return *this;
+  }
+  bool operator==(const YamlIterator& other) const { return at_ == other.at_; }
+
+ private:
+  const YamlData* at_;
+  bool is_map_;
+};
+
+// The tree of a text in YAML 1.2 as yaml-cpp reads it, which must be one document; nothing for an empty one. Aliases
+// become copies. Throws ConfigError with the name `source` and a line.
+std::shared_ptr<const YamlData> parse_yaml(const std::string& text, const std::string& source);
 
 // One scalar of a YAML file with its dotted path ("l1.size"), or a "key=value" of the command line.
 struct Setting {
@@ -69,5 +141,23 @@ class Document {
   std::shared_ptr<const YamlData> tree_;
   std::string source_;
 };
+
+// Reader of comma-separated values (RFC 4180): a line of column names, then lines with as many cells. Lines that begin
+// with '#' are comments. Cells may be in double quotes; blanks around their text are ignored.
+
+struct CsvLine {
+  Origin origin;
+  std::vector<std::string> cells;
+};
+
+// Column names must be unique. Throws ConfigError with file and line.
+std::vector<CsvLine> read_csv_table(const std::string& path);
+// Lines of a part of a table; `first` is the file and the number of its first line.
+std::vector<CsvLine> read_csv_lines(std::string_view part, const Origin& first);
+
+// Throws ConfigError with file and line: not a number, not finite, not above 0.
+double positive_number(const CsvLine& line, std::size_t column);
+// As positive_number, but allows 0.
+double number_from_zero(const CsvLine& line, std::size_t column);
 
 }  // namespace attnvp::config

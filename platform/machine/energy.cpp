@@ -9,7 +9,6 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/provenance.h"
-#include "platform/machine/units.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::config {

@@ -15,7 +15,6 @@
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
-#include "platform/machine/instances.h"
 #include "platform/machine/provenance.h"
 #include "platform/machine/words.h"
 

@@ -10,7 +10,7 @@
 #include "models/keys/key.h"
 #include "platform/machine/document.h"
 #include "platform/machine/error.h"
-#include "platform/machine/units.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::config {
 

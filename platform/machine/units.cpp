@@ -1,11 +1,8 @@
-#include "platform/machine/units.h"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <system_error>
 #include <vector>

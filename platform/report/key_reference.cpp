@@ -1,10 +1,9 @@
-#include "platform/report/key_reference.h"
-
 #include <fmt/format.h>
 
 #include <vector>
 
 #include "platform/machine/hardware.h"
+#include "platform/report/report.h"
 #include "platform/workload/keys.h"
 
 namespace attnvp::report {

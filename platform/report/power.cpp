@@ -1,11 +1,9 @@
-#include "platform/report/power.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
+#include "platform/report/report.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {

@@ -8,7 +8,6 @@
 
 #include "models/engine/descriptor_check.h"
 #include "platform/report/json.h"
-#include "platform/report/power.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {

@@ -11,7 +11,6 @@
 #include "platform/machine/energy/machine_model.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"
-#include "platform/run/placed.h"
 #include "platform/run/platform.h"
 
 namespace attnvp::job {

@@ -1,5 +1,5 @@
 // Operations of a layer on each other's results. The bytes that an operation writes to DRAM are operands of those that
-// read them; the host rearranges them as the views say (platform/workload/layer/views.h), without time. Weights and
+// read them; the host rearranges them as the views say (platform/workload/layers.h), without time. Weights and
 // first inputs are random. Values stay in range: weights have the spread 1 / sqrt(depth), vectors of norms and inputs
 // 1, and both operands of attention's scores what gives the scores a spread of kScoreSpread. The scale of a conversion
 // to INT8 is the greatest magnitude of its operand over 127, and that of the operations that read it. The angles of a

@@ -14,11 +14,10 @@
 #include "platform/machine/energy.h"
 #include "platform/machine/error.h"
 #include "platform/machine/schema.h"
-#include "platform/run/elaborated.h"
 #include "platform/run/golden/golden.h"
 #include "platform/run/golden/tensors.h"
+#include "platform/run/platform.h"
 #include "platform/run/results/accounting.h"
-#include "platform/run/results/counters.h"
 #include "platform/run/schedule.h"
 #include "platform/workload/workload.h"
 

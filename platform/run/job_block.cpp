@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "models/arith/number.h"
 #include "models/engine/mac_engine/mac_plan.h"
 #include "platform/machine/error.h"
-#include "platform/run/golden/golden_gemm.h"
+#include "platform/run/golden/reference.h"
 #include "platform/run/operations.h"
 #include "platform/run/schedule.h"
 #include "platform/schedule/demand.h"

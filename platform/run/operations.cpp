@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "models/arith/layer.h"
 #include "models/arith/number.h"
 #include "models/arith/softmax.h"
-#include "platform/run/golden/golden_gemm.h"
-#include "platform/run/golden/golden_rows.h"
-#include "platform/run/golden/golden_values.h"
+#include "platform/run/golden/golden_kernels.h"
+#include "platform/run/golden/reference.h"
 #include "platform/run/golden/tensors.h"
 #include "platform/workload/workload.h"
 
@@ -66,24 +64,12 @@ GoldenResult check_norm(const workload::RowOperation& n, const Tensors& t, const
   return all.result();
 }
 
-// Exact result of an elementwise operation. `z`: from the second tensor, if any.
-double exact(hal::Opcode operation, double x, double z) {
-  switch (operation) {
-    case hal::Opcode::kAdd:
-      return x + z;
-    case hal::Opcode::kCopy:
-      return x;
-    default:
-      return std::numeric_limits<double>::quiet_NaN();
-  }
-}
-
 GoldenResult check_elementwise(const workload::RowOperation& n, const Tensors& t, const std::vector<arith::Half>& y) {
   Comparison all;
   for (std::size_t at = 0; at < y.size(); ++at) {
     if (at % n.columns == 0) all.begin_row(0, 0, at / n.columns);
     const double z = t.k.empty() ? 0 : double{arith::float_from_half(t.k[at])};
-    const double expected = exact(n.opcode, double{arith::float_from_half(t.q[at])}, z);
+    const double expected = elementwise_result(n.opcode, double{arith::float_from_half(t.q[at])}, z);
     const double tolerance = n.opcode == hal::Opcode::kCopy ? 0 : rounded(expected, kOneRounding * std::abs(expected));
     all.compare(at % n.columns, expected, tolerance, y[at]);
   }
@@ -152,19 +138,19 @@ Operands operands_of(const workload::Workload& w) {
     return {std::uint64_t{g->rows} * g->depth, g->weight_elements(), fused_operands_of(*g).all()};
   }
   const workload::RowOperation& r = *w.rows();
-  const std::uint64_t all = r.elements();
-  switch (r.opcode) {
-    case hal::Opcode::kSoftmax:
-      return {r.rows, r.columns, 0};
-    case hal::Opcode::kNorm:
-      return {r.result_elements(), r.columns, r.norm == workload::Norm::kLayerNorm ? r.columns : 0};
-    case hal::Opcode::kActivate:
-      return {(r.is_gated ? 2 : 1) * all, 0, 0};
-    case hal::Opcode::kRotate:
-      return {all, std::uint64_t{r.rows} * r.head, 0};
-    default:
-      return {all, hal::has_second(*hal::find(r.opcode)) ? all : 0, 0};
-  }
+  if (r.opcode == hal::Opcode::kSoftmax) return {r.rows, r.columns, 0};  // random_operands makes scores of them
+  const bool is_centred = r.norm == workload::Norm::kLayerNorm;
+  const auto elements = [&](std::uint8_t index) -> std::uint64_t {
+    for (const hal::OperandInfo& o : hal::find(r.opcode)->operands) {
+      if (o.name == nullptr || o.index != index) continue;
+      if (o.when == hal::When::kGiven || (o.when == hal::When::kCentred && !is_centred))
+        return 0;  // factors: in Q's rows
+      const std::uint64_t columns = o.columns == hal::OperandExtent::kLength ? r.columns : r.head;
+      return (o.rows == hal::OperandExtent::kOne ? 1 : r.rows) * columns;
+    }
+    return 0;
+  };
+  return {(r.is_gated ? 2 : 1) * r.result_elements(), elements(2), elements(3)};
 }
 
 bool takes_row_step(const workload::Workload& w) {

@@ -1,19 +1,17 @@
-#include "platform/run/placed.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "models/arith/number.h"
 #include "models/control/riscv_processor/riscv_processor.h"
 #include "platform/machine/error.h"
+#include "platform/run/beside.h"
 #include "platform/run/control/commands.h"
 #include "platform/run/operations.h"
 #include "platform/run/platform.h"
 #include "platform/run/results/accounting.h"
-#include "platform/schedule/addresses.h"
+#include "platform/schedule/bus.h"
 #include "platform/schedule/programs.h"
 #include "platform/workload/workload.h"
 

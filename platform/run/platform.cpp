@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 
 #include "firmware/hal/registers.h"
-#include "firmware/runtime/l1_region.h"
+#include "firmware/runtime/dataflow.h"
 #include "models/interconnect/bus/payload.h"
 #include "models/registry.h"
 #include "models/sim/module.h"

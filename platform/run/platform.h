@@ -13,11 +13,13 @@
 #include "models/control/processor.h"
 #include "models/engine/dma_controller/dma_controller.h"
 #include "models/engine/engine.h"
+#include "models/interconnect/address_map.h"
 #include "models/interconnect/bus/protocol_checker.h"
 #include "models/interconnect/bus/transport.h"
 #include "models/interconnect/interconnect.h"
 #include "models/machine.h"
 #include "models/memory/memory.h"
+#include "models/memory/storage/host_memory.h"
 #include "models/sim/module.h"
 
 namespace attnvp {
@@ -61,7 +63,7 @@ class Cluster : public sc_core::sc_module {
 
 class Platform : public sc_core::sc_module {
  public:
-  // Elaborates in SystemC's current context, which has one module tree (run/elaborated.h). `partitions`: of each
+  // Elaborates in SystemC's current context, which has one module tree (Elaborated). `partitions`: of each
   // cluster, if clusters run different jobs.
   Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware,
            std::vector<Partition> partitions = {});
@@ -122,3 +124,46 @@ class Platform : public sc_core::sc_module {
 AddressMap address_map(const MachineConfig& machine);
 
 }  // namespace attnvp
+
+namespace attnvp::job {
+
+// An elaborated platform in its own SystemC simulation context. A process may hold several. SystemC's current context
+// is the latest live one, or that of an Elaborated::Current.
+class Elaborated {
+ public:
+  // `partitions`: of each cluster, if clusters run different jobs. Throws host_memory::Exceeded.
+  Elaborated(const MachineConfig& machine, bool full_data, std::vector<Partition> partitions = {});
+  ~Elaborated();
+  Elaborated(const Elaborated&) = delete;
+  Elaborated& operator=(const Elaborated&) = delete;
+  Platform& platform() { return *platform_; }
+
+  // Makes the platform's simulation context SystemC's current one for its lifetime.
+  class Current {
+   public:
+    explicit Current(Elaborated& elaborated);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    sc_core::sc_simcontext* before_;
+  };
+
+ private:
+  host_memory::MemoryShare share_;
+  class Simulation {
+   public:
+    Simulation();
+    ~Simulation();
+    Simulation(const Simulation&) = delete;
+    Simulation& operator=(const Simulation&) = delete;
+    sc_core::sc_simcontext* context() { return own_.get(); }
+
+   private:
+    std::unique_ptr<sc_core::sc_simcontext> own_;
+  } simulation_;
+  std::unique_ptr<Platform> platform_;
+};
+
+}  // namespace attnvp::job

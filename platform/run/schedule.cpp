@@ -13,7 +13,6 @@
 #include "models/interconnect/config.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"
-#include "platform/run/tiling.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::job {

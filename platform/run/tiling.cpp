@@ -1,5 +1,3 @@
-#include "platform/run/tiling.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "platform/machine/error.h"
 #include "platform/machine/schema.h"
 #include "platform/machine/words.h"
+#include "platform/run/schedule.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::job {

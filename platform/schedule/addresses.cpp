@@ -1,5 +1,3 @@
-#include "platform/schedule/addresses.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/sim/trace/operation.h"
+#include "platform/schedule/bus.h"
 
 namespace attnvp::schedule {
 

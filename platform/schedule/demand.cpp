@@ -11,7 +11,7 @@
 #include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/vec_engine/row_ops.h"
 #include "models/memory/config.h"
-#include "platform/schedule/addresses.h"
+#include "platform/schedule/bus.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/programs.h"
 

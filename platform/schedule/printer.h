@@ -1,4 +1,5 @@
-// Disassembler of the command stream, one line a command: queue, operation, operands, awaited and signalled events.
+// Commands as text: the reference of operations, and a disassembler of the command stream, one line a command: queue,
+// operation, operands, awaited and signalled events.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +25,10 @@ struct ListingLine {
 bool print_stream(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<ListingLine>& lines);
 
 std::string to_text(const ListingLine& line);
+
+// Generator of the command reference in Markdown, from the tables of operations, flags, element types and masks
+// (firmware/hal). Output of `attnvp describe commands` and docs/reference/commands.md; a test keeps them equal.
+
+std::string commands_markdown();
 
 }  // namespace attnvp::schedule

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "firmware/riscv/declaration.h"
-#include "firmware/runtime/boot.h"
+#include "firmware/runtime/dataflow.h"
 #include "models/control/riscv/profile.h"
 #include "models/control/riscv_processor/program.h"
 #include "models/sim/module.h"

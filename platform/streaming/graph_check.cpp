@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "platform/streaming/graph_file.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::stream {
 

@@ -1,5 +1,3 @@
-#include "platform/streaming/graph_file.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,8 @@
 #include "platform/base/text.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
-#include "platform/machine/units.h"
 #include "platform/machine/words.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::stream {
 

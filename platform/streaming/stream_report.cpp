@@ -1,5 +1,3 @@
-#include "platform/streaming/stream_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include "platform/base/origin.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
-#include "platform/streaming/graph_file.h"
+#include "platform/streaming/stream_run.h"
 
 namespace attnvp::stream {
 

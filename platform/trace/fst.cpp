@@ -1,5 +1,4 @@
-#include "platform/trace/fst.h"
-
+#if ATTNVP_FST
 #include <fmt/format.h>
 #include <gtkwave/fstapi.h>
 
@@ -12,10 +11,14 @@
 #include <iterator>
 #include <string_view>
 #include <unordered_map>
+#endif
 
 #include "platform/machine/error.h"
+#include "platform/trace/waveform.h"
 
 namespace attnvp::trace {
+
+#if ATTNVP_FST
 
 namespace {
 
@@ -165,5 +168,14 @@ std::string fst_from_vcd(const std::string& vcd) {
   if (failed || bytes.empty()) fail();
   return bytes;
 }
+
+#else
+
+std::string fst_from_vcd(const std::string&) {
+  throw config::ConfigError(
+      "an .fst waveform needs a build with Verilator's FST library, which was missing; .vcd works");
+}
+
+#endif
 
 }  // namespace attnvp::trace

@@ -1,5 +1,3 @@
-#include "platform/trace/gtkw.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "platform/trace/waveform.h"
 
 namespace attnvp::trace {
 

@@ -1,10 +1,9 @@
-#include "platform/trace/power_trace.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 
-#include "platform/run/results/counters.h"
+#include "platform/run/results/accounting.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::trace {
 

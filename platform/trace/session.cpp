@@ -10,8 +10,7 @@
 #include "models/sim/trace/operation.h"
 #include "platform/machine/error.h"
 #include "platform/machine/words.h"
-#include "platform/trace/gtkw.h"
-#include "platform/trace/waits.h"
+#include "platform/trace/critical_path.h"
 #include "platform/trace/waveform.h"
 
 namespace attnvp::trace {

@@ -1,5 +1,3 @@
-#include "platform/trace/timeline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,8 @@
 #include "models/sim/trace/operation.h"
 #include "platform/base/origin.h"
 #include "platform/base/text.h"
-#include "platform/trace/waits.h"
+#include "platform/trace/critical_path.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::trace {
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "platform/trace/gtkw.h"
-
 namespace attnvp::trace {
 
 WaveformSession::WaveformSession(sc_core::sc_object& root, const Clock& clock, Waveform& out)

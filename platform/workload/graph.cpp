@@ -1,5 +1,3 @@
-#include "platform/workload/graph.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,9 @@
 #include "firmware/hal/element_types.h"
 #include "platform/base/text.h"
 #include "platform/machine/schema.h"
-#include "platform/machine/units.h"
 #include "platform/machine/words.h"
 #include "platform/workload/keys.h"
+#include "platform/workload/layers.h"
 
 namespace attnvp::workload {
 

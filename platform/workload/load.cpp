@@ -11,9 +11,9 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"
-#include "platform/workload/graph.h"
 #include "platform/workload/hugging_face/hugging_face.h"
 #include "platform/workload/keys.h"
+#include "platform/workload/layers.h"
 
 namespace attnvp::workload {
 

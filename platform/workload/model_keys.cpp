@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "models/keys/binding.h"
 #include "platform/machine/words.h"

@@ -10,7 +10,6 @@
 
 #include "firmware/hal/job.h"
 #include "platform/base/text.h"
-#include "platform/machine/csv.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"
 #include "platform/workload/keys.h"

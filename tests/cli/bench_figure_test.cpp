@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cli/commands/bench.h"
+#include "cli/commands.h"
 
 namespace attnvp::cli {
 namespace {

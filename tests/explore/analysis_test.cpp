@@ -1,14 +1,11 @@
 // Fronts, sensitivities and comparisons of rows whose answers are known.
+#include "explore/analysis/analysis.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
-#include "explore/analysis/measure.h"
-#include "explore/analysis/page.h"
-#include "explore/analysis/pareto.h"
-#include "explore/analysis/sensitivity.h"
-#include "explore/analysis/versus.h"
 #include "explore/tuning/strategy.h"
 #include "platform/machine/error.h"
 

@@ -10,7 +10,7 @@
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/golden/reference.h"
-#include "platform/workload/graph.h"
+#include "platform/workload/layers.h"
 #include "platform/workload/workload.h"
 
 namespace attnvp::explore {

@@ -1,7 +1,5 @@
 // Row operations fused with the products of a layer: which are, that results are golden, and traffic by a count by
 // hand.
-#include "platform/workload/layer/fusion.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "explore/layers/layers.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/operations.h"
+#include "platform/workload/layer/layer.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/product_count.h"
 #include "tests/support/tuned.h"

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "explore/layers/layers.h"
-#include "explore/layers/search.h"
 #include "platform/machine/hardware.h"
 #include "platform/workload/workload.h"
 

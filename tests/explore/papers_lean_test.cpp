@@ -1,7 +1,7 @@
 // The page of `attnvp reproduce lean` is what the command writes today; most of a minute, therefore labelled long.
 #include <gtest/gtest.h>
 
-#include "explore/papers/lean.h"
+#include "explore/papers/papers.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/document.h"
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "explore/papers/streaming.h"
+#include "explore/papers/papers.h"
 
 namespace attnvp::papers {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "explore/validate/decode_step.h"
-#include "explore/validate/kernel_set.h"
+#include "explore/validate/data_set.h"
+#include "explore/validate/decode_set.h"
 #include "explore/validate/validate.h"
 #include "platform/machine/hardware.h"
 

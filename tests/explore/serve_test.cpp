@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "explore/serve/access.h"
 #include "explore/serve/state.h"
 #include "platform/machine/error.h"
 

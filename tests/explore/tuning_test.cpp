@@ -18,7 +18,7 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/job.h"
-#include "platform/run/results/advice.h"
+#include "platform/run/results/accounting.h"
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"
 

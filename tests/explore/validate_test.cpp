@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "explore/validate/kernel_set.h"
+#include "explore/validate/data_set.h"
 
 namespace attnvp::validate {
 namespace {

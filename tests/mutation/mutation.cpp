@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "platform/schedule/addresses.h"
+#include "platform/schedule/bus.h"
 
 namespace attnvp::mutation {
 

@@ -1,6 +1,4 @@
 // What a run is advised to change: what its commands need, not what its engines are held for.
-#include "platform/run/results/advice.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "platform/machine/hardware.h"
 #include "platform/report/report.h"
 #include "platform/run/job.h"
+#include "platform/run/results/accounting.h"
 #include "tests/support/tuned.h"
 
 namespace attnvp {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "platform/report/beside.h"
+#include "platform/report/report.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/control/riscv_runs.h"
 #include "tests/platform/random_jobs.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "models/machine.h"
-#include "platform/run/tiling.h"
+#include "platform/run/schedule.h"
 #include "platform/workload/operations.h"
 
 namespace attnvp::runs {

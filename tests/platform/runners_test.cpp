@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "explore/tuning/tuner.h"
-#include "firmware/runtime/boot.h"
+#include "firmware/runtime/dataflow.h"
 #include "models/control/riscv_processor/program.h"
-#include "platform/run/elaborated.h"
-#include "platform/run/placed.h"
+#include "platform/run/beside.h"
 #include "platform/run/platform.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/programs.h"

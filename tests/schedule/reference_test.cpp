@@ -1,7 +1,5 @@
 // The table of operations against what firmware sends: commands of every dataflow are of a unit, with flags, types and
 // columns that the table has. And the reference page that is made from the tables.
-#include "platform/schedule/reference.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 
 #include "models/sim/trace/operation.h"
 #include "platform/machine/catalog.h"
+#include "platform/schedule/printer.h"
 #include "tests/platform/test_files.h"
 #include "tests/schedule/given.h"
 

@@ -1,9 +1,9 @@
 // What shares bytes with what, and what nobody has written, against pictures of the bytes.
-#include "platform/schedule/check/shadow.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "platform/schedule/check/trackers.h"
 
 namespace attnvp {
 namespace {

@@ -12,7 +12,7 @@
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/job.h"
-#include "platform/run/results/advice.h"
+#include "platform/run/results/accounting.h"
 #include "platform/schedule/check/checker.h"
 #include "platform/schedule/counter.h"
 #include "platform/schedule/demand.h"

@@ -1,6 +1,6 @@
 #include "firmware/runtime/attention/decode.h"
 
-#include "firmware/hal/dispatch.h"
+#include "firmware/hal/job.h"
 
 namespace attnvp::firmware {
 

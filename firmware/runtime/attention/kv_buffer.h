@@ -20,9 +20,6 @@ class KvBuffer {
   KvBuffer(Runtime& rt, const Work& work, const RowTiling& tiling, uint64_t dram, uint32_t channel);
 
   bool streamed() const { return streamed_; }
-  uint64_t l1_bytes_of(uint32_t emb) const {  // L1 size with rows of `emb` columns
-    return uint64_t{slots_} * members_ * slot_rows_ * emb * rt_.bytes();
-  }
   uint32_t blocks() const { return blocks_; }  // sub-blocks per head that at least one query attends to
   uint32_t block_row(uint32_t block) const { return cut_.row(block); }
   uint32_t block_rows(uint32_t block) const { return cut_.rows(block); }

@@ -1,11 +1,9 @@
 #include "models/control/control_processor/control_processor.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
 
-#include "firmware/hal/dispatch.h"
+#include "firmware/hal/job.h"
 #include "models/control/event_unit/event_unit.h"
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "models/control/riscv/console.h"
+#include "models/control/riscv/elf_file.h"
 
 namespace attnvp::riscv {
 

@@ -22,7 +22,7 @@ class BareMachine final : private RiscvBus {
     bool ended = false;      // through tohost; false: see `why`
     std::uint32_t code = 0;  // 0: passed
     std::string why;         // one clause
-    std::string console;     // lines of printable characters (console.h)
+    std::string console;     // lines of printable characters (append_printable)
   };
   ProgramResult run(std::uint64_t most_cycles);
   Hart& hart() { return hart_; }

@@ -1,9 +1,11 @@
-// RISC-V program as an ELF file: segments, symbols and source lines.
+// RISC-V program as an ELF file: segments, symbols, source lines and printable output.
 #pragma once
 
 #include <elfutils/libdw.h>
+#include <fmt/format.h>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -76,5 +78,21 @@ class ElfFile {
 
 // "/path/file.cpp:12"; for inlined code also the lines of its callers, innermost first.
 std::vector<std::string> source_lines(Dwarf_Die* unit, Dwarf_Addr address);
+
+// Console output of programs as printable lines.
+
+// Appends a character to a line. Non-printable characters become \t, \r or \xHH.
+inline void append_printable(std::string& line, char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte < 0x7f) {
+    line += c;
+  } else if (c == '\t') {
+    line += "\\t";
+  } else if (c == '\r') {
+    line += "\\r";
+  } else {
+    fmt::format_to(std::back_inserter(line), "\\x{:02x}", byte);
+  }
+}
 
 }  // namespace attnvp::riscv

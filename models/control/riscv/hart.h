@@ -79,7 +79,6 @@ class Hart {
   Now now() { return {cycle_, retired_, bus_.time(cycle_)}; }
 
   std::uint64_t cycle() const { return cycle_; }
-  void set_cycle(std::uint64_t cycle) { cycle_ = cycle; }  // after a wait
   std::uint64_t retired() const { return retired_; }
   const Classes& classes() const { return classes_; }
   std::uint64_t stalled() const { return stalled_; }  // cycles of bus accesses

@@ -7,7 +7,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/control/event_unit/event_unit.h"
-#include "models/control/riscv/console.h"
+#include "models/control/riscv/elf_file.h"
 #include "models/control/riscv_processor/program.h"
 #include "models/interconnect/bus/initiator.h"
 #include "models/interconnect/bus/payload.h"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "models/arith/matmul.h"
-#include "models/arith/workspace.h"
 #include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/pipelined_engine.h"
 

@@ -4,7 +4,7 @@
 // models/arith/softmax.h, which an RTL twin can match bit for bit.
 #pragma once
 
-#include "models/arith/workspace.h"
+#include "models/arith/matmul.h"
 #include "models/engine/pipelined_engine.h"
 #include "models/engine/vec_engine/vec_plan.h"
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "platform/machine/error.h"
-#include "platform/machine/units.h"
+#include "platform/machine/words.h"
 
 namespace attnvp::expression {
 

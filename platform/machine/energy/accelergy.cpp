@@ -1,5 +1,3 @@
-#include "platform/machine/energy/accelergy.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -7,7 +5,7 @@
 
 #include "platform/machine/energy.h"
 #include "platform/machine/energy/machine_model.h"
-#include "platform/machine/units.h"
+#include "platform/machine/energy/technology.h"
 #include "platform/machine/words.h"
 
 namespace attnvp::energy {

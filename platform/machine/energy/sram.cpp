@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "platform/machine/catalog.h"
-#include "platform/machine/csv.h"
 #include "platform/machine/document.h"
 #include "platform/machine/words.h"
 

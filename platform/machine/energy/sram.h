@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/machine/csv.h"
+#include "platform/machine/document.h"
 
 namespace attnvp::energy {
 

@@ -8,10 +8,23 @@
 
 #include "models/machine.h"
 #include "platform/machine/document.h"
-#include "platform/machine/energy/accelergy.h"
-#include "platform/machine/energy/scaling.h"
 
 namespace attnvp::energy {
+
+// Accelergy tables (ERT, ART) as part of an energy model, and the mapping of their components to those of the machine.
+
+// Values that override the model, by AttnVP component names.
+struct Replaced {
+  std::map<std::string, std::map<std::string, config::EnergyTable::EnergyAction>> energies;  // component, action
+  std::map<std::string, double> um2;  // area of all instances of a component in one owner
+};
+
+// Areas by component from an ART. Throws ConfigError with file and line.
+std::map<std::string, double> load_areas(const std::string& path);
+
+// Applies keys `ert`, `art` and `components` of a model file; other entries of `known` are unchanged. Without
+// `components`, applies all table entries with AttnVP names.
+void replace_by_tables(const config::Document& document, const config::YamlNode& model, Replaced& known);
 
 // A value with its range, as factors.
 struct Figure {
@@ -80,5 +93,18 @@ class Technology {
   Replaced replaced_;
   std::vector<config::Setting> settings_;  // keys of the machine
 };
+
+// Technology scaling by the equations of A. Stillmaker and B. Baas, "Scaling equations for the accurate prediction of
+// CMOS device performance from 180 nm to 7 nm", Integration 58 (2017), high-performance devices. Values between the
+// published nodes are interpolated linearly in logarithms. Below 7 nm the line from 10 nm to 7 nm continues: 30% less
+// energy at 5 nm than at 7 nm, as TSMC announced (N5 and N7, at equal speed).
+
+constexpr double kLargestNode = 65, kSmallestNode = 4;  // nm
+
+double nominal_volts(double node_nm);
+// Ratio of an operation's energy at the target node and voltage to that at the source.
+double energy_scale(double from_nm, double from_volts, double to_nm, double to_volts);
+double energy_scale(double from_nm, double to_nm);  // both at nominal voltage
+double area_scale(double from_nm, double to_nm);
 
 }  // namespace attnvp::energy

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "platform/base/text.h"
 #include "platform/machine/error.h"

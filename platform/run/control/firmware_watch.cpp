@@ -1,9 +1,8 @@
-#include "platform/run/control/firmware_watch.h"
-
 #include <fmt/format.h>
 
 #include "models/control/riscv/hart.h"
 #include "platform/machine/error.h"
+#include "platform/run/control/gdb_server.h"
 #include "platform/run/platform.h"
 
 namespace attnvp::firmware_watch {

@@ -6,7 +6,7 @@
 
 #include "models/arith/number.h"
 #include "platform/base/parallel.h"
-#include "platform/run/golden/golden_rows.h"
+#include "platform/run/golden/golden_kernels.h"
 
 namespace attnvp::job {
 namespace {

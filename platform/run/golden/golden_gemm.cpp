@@ -1,5 +1,3 @@
-#include "platform/run/golden/golden_gemm.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,8 +5,8 @@
 
 #include "models/arith/layer.h"
 #include "models/arith/number.h"
-#include "platform/run/golden/golden_rows.h"
-#include "platform/run/golden/golden_values.h"
+#include "platform/run/golden/golden_kernels.h"
+#include "platform/run/golden/reference.h"
 
 namespace attnvp::job {
 

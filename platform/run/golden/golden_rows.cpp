@@ -1,5 +1,3 @@
-#include "platform/run/golden/golden_rows.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +5,7 @@
 #include "models/arith/number.h"
 #include "models/arith/online.h"
 #include "models/arith/softmax.h"
+#include "platform/run/golden/golden_kernels.h"
 
 namespace attnvp::job {
 

@@ -2,15 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "models/arith/number.h"
-#include "platform/run/golden/golden_gemm.h"
 #include "platform/run/golden/golden_kernels.h"
-#include "platform/run/golden/golden_rows.h"
-#include "platform/run/golden/golden_values.h"
 
 namespace attnvp::job {
+
+double elementwise_result(hal::Opcode operation, double x, double z) {
+  switch (operation) {
+    case hal::Opcode::kAdd:
+      return x + z;
+    case hal::Opcode::kCopy:
+    case hal::Opcode::kConvert:
+      return x;
+    default:
+      return std::numeric_limits<double>::quiet_NaN();
+  }
+}
 
 namespace {
 
@@ -113,7 +123,7 @@ std::vector<double> row_result(const workload::RowOperation& r, const WideOperan
       break;
   }
   std::vector<double> y = o.q;
-  for (std::size_t i = 0; i < o.k.size(); ++i) y[i] += o.k[i];
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = elementwise_result(r.opcode, y[i], o.k.empty() ? 0 : o.k[i]);
   return y;
 }
 

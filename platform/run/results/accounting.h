@@ -1,14 +1,19 @@
-// Stall attribution of a run, engine by engine, the resource that bounds it, and the distribution of its work.
+// Results of a run: counters of the module tree, stall attribution engine by engine, the resource that bounds it with
+// advice, and the distribution of its work.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <systemc>
 #include <utility>
 #include <vector>
 
+#include "firmware/hal/descriptor.h"
 #include "firmware/hal/job.h"
 #include "models/machine.h"
+#include "models/sim/module.h"
+#include "platform/machine/energy.h"
 
 namespace attnvp {
 class Platform;
@@ -59,7 +64,7 @@ struct Bound {
   std::vector<Demand> demands;  // greatest first
   double run_cycles = 0;
   double ragged_cycles = 0;    // of `most`: unused at edges
-  std::vector<Advice> advice;  // best first; empty: not requested (advice.h), or no change helps
+  std::vector<Advice> advice;  // best first; empty: not requested, or no change helps
   bool advice_tried = false;
   double share() const { return run_cycles > 0 ? most.cycles / run_cycles : 0; }
 };
@@ -96,5 +101,58 @@ struct Imbalance {
 };
 // Uses the counters and stall attribution of the result.
 Imbalance imbalance_of(const RunResult& result);
+
+// Counters of the modules of a machine, with their energy.
+
+// One counter of a module.
+struct CounterValue {
+  std::string module, name, unit, description;
+  std::uint64_t value = 0;
+  double energy_pj = 0;               // 0 if the counter has no energy
+  double low_pj = 0, high_pj = 0;     // range of the energy
+  std::string component{}, action{};  // in the energy table; empty if the counter has no energy
+};
+
+// Part of a machine for a component of the energy table: "dram" for "attnvp.dram".
+std::string part_of(const std::string& component);
+
+// Whether the energy table must contain an action; tables from papers omit whole components.
+bool has_energy(const config::EnergyTable& energy, const Action& action);
+
+// The table with the energy of a multiply-accumulate of that type, if given.
+config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType type);
+
+// Cycles during which a module leaks and is clocked.
+struct PoweredCycles {
+  std::uint64_t leaking = 0, clocked = 0;
+};
+PoweredCycles powered_cycles(const Module& module, const TechnologyConfig& technology, std::uint64_t cycles);
+
+// Energy by the cycle, independent of activity: component, action, and the cycles that count.
+struct Standing {
+  const char *component, *name, *description;
+  std::string action;
+  std::uint64_t PoweredCycles::*cycles;
+};
+// For a module, if the table has its component.
+std::vector<Standing> standing_of(const Module& module, const config::EnergyTable& energy);
+
+// Visits the module tree. Throws config::ConfigError for a count without energy in the table.
+std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy);
+// Includes energy by the cycle, over `cycles`.
+std::vector<CounterValue> read_counters(const std::vector<Module*>& modules, const config::EnergyTable& energy,
+                                        const TechnologyConfig& technology, std::uint64_t cycles);
+
+// Advice for a faster run: changes of machine keys and another tiling, each with an upper limit of the gain.
+//
+// With unchanged commands, the limit is the run's cycles over a lower bound for the changed machine. The bound includes
+// the demand of the layer (platform/schedule/demand.h), of the commands on each engine, and the run's use of other
+// resources. Changes that lower the bound are advised; edges and waits within an engine do not count. A tiling changes
+// the commands; its limit is based on the demand of the layer.
+
+struct RunResult;
+
+// Best first, at least one. `machine`: the machine of the run.
+std::vector<Advice> advice_for(const RunResult& result, const MachineConfig& machine);
 
 }  // namespace attnvp::job

@@ -1,15 +1,13 @@
-#include "platform/run/results/advice.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "models/memory/banked_dram/config.h"
 #include "platform/machine/hardware.h"
 #include "platform/run/job.h"
+#include "platform/run/results/accounting.h"
 #include "platform/run/schedule.h"
 #include "platform/schedule/demand.h"
 

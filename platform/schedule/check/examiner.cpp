@@ -7,9 +7,8 @@
 
 #include "firmware/hal/registers.h"
 #include "firmware/runtime/dataflow.h"
-#include "firmware/runtime/l1_region.h"
 #include "models/sim/stall_attribution.h"
-#include "platform/schedule/addresses.h"
+#include "platform/schedule/bus.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::schedule::check {

@@ -6,10 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "platform/schedule/addresses.h"
+#include "platform/schedule/bus.h"
 #include "platform/schedule/check/checker.h"
-#include "platform/schedule/check/progress.h"
-#include "platform/schedule/check/shadow.h"
+#include "platform/schedule/check/trace.h"
 #include "platform/schedule/check/trackers.h"
 
 namespace attnvp::schedule::check {

@@ -55,9 +55,8 @@ void Examiner::keys(LineId line, std::uint32_t step) {
     }
   }
   std::string wrong = keys_.follow(line, d, of_k, of_v);
-  const bool scores =
-      d.opcode == hal::Opcode::kScoreTile || (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) != 0);
-  if (const Touch* write = scores && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
+  if (const Touch* write =
+          hal::is_transposed(d) && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
     std::uint64_t stride = 0;
     const std::uint64_t from = source_of(*write, d.operand[0].address, stride);
     // VEC has written rows behind a norm, an engine those of a second product.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
-#include "firmware/runtime/l1_region.h"
+#include "firmware/runtime/dataflow.h"
 #include "models/engine/row_mask.h"
 #include "models/interconnect/bus/stream.h"
 #include "models/sim/trace/operation.h"

@@ -7,7 +7,6 @@
 #include "models/engine/dma_controller/transfer.h"
 #include "models/engine/mac_engine/mac_plan.h"
 #include "models/engine/vec_engine/vec_plan.h"
-#include "platform/schedule/check/progress.h"
 #include "platform/schedule/check/trace.h"
 
 namespace attnvp::schedule::check {

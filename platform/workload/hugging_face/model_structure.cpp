@@ -139,4 +139,125 @@ std::string ModelReader::read_activation(bool& gated) {
   return {};
 }
 
+using namespace config;
+
+using nlohmann::json;
+
+void ModelReader::read_heads() {
+  heads_ = number(family_.keys.heads, ModelKeys{}.heads, family_.defaults.heads);
+  hidden_ = number(family_.keys.hidden, ModelKeys{}.hidden, family_.defaults.hidden);
+  set("heads", heads_);
+  if (family_.latent) return read_latent();
+  if (type_ == "falcon" && !file_.flag("new_decoder_architecture").value_or(false)) {
+    if (file_.flag("multi_query").value_or(true)) set("kv_heads", {1, of_key_or_class("multi_query")});
+    return read_width();
+  }
+  if (family_.kv_heads_key) {
+    const char* const key = family_.keys.kv_heads;
+    const bool left_out = !file_.has(key);
+    const auto given = file_.whole(key);
+    const Number kv_heads = given ? Number{*given, of_key(key)}
+                            : left_out && family_.defaults.kv_heads > 0
+                                ? Number{family_.defaults.kv_heads, of_class(key)}
+                                : heads_;
+    if (heads_.value % kv_heads.value != 0) {
+      file_.refuse(key, fmt::format("{} {}; allowed is a divisor of {} heads", given ? "found" : "its default is",
+                                    kv_heads.value, heads_.value));
+    }
+    if (kv_heads.value != heads_.value) set("kv_heads", kv_heads);
+  }
+  read_width();
+}
+
+void ModelReader::read_width() {
+  const char* const key = family_.keys.head_dim;
+  if (const auto width = key == nullptr ? std::nullopt : file_.whole(key)) return set_width({*width, of_key(key)});
+  if (family_.defaults.head_dim > 0) return set_width({family_.defaults.head_dim, of_class(key)});
+  if (hidden_.value % heads_.value != 0) {
+    file_.refuse(family_.keys.hidden, fmt::format("found {}, no multiple of {} heads", hidden_.value, heads_.value));
+  }
+  set_width(
+      {hidden_.value / heads_.value, derived(fmt::format("'{}' over '{}'", family_.keys.hidden, family_.keys.heads))});
+}
+
+void ModelReader::set_width(const Number& width) {
+  width_ = width.value;
+  set("emb", width);
+}
+
+void ModelReader::read_latent() {
+  constexpr std::uint32_t kRank = 512, kQueryRank = 1536, kRotary = 64, kPlain = 128,
+                          kValues = 128;  // of the classes
+  const Number rotary = number("qk_rope_head_dim", nullptr, kRotary),
+               plain = number("qk_nope_head_dim", nullptr, kPlain);
+  set("kv_rank", number("kv_lora_rank", nullptr, kRank));
+  // null: Q has one projection, even if the class has a default
+  if (!file_.has("q_lora_rank") || file_.find("q_lora_rank") != nullptr) {
+    set("q_rank", number("q_lora_rank", nullptr, kQueryRank));
+  }
+  set("nope_emb", plain);
+  set("rope_emb", rotary);
+  set("v_emb", number("v_head_dim", nullptr, kValues));
+  const double factor = yarn_factor();
+  set("scale", fmt::format("{:.9g}", factor * factor / std::sqrt(static_cast<double>(plain.value + rotary.value))),
+      derived("'qk_nope_head_dim', 'qk_rope_head_dim' and the rotary embedding's 'mscale_all_dim'"));
+}
+
+double ModelReader::yarn_factor() const {
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const auto rope = file_.inside(key);
+    if (!rope) continue;
+    const auto kind = rope->text(rope->has("rope_type") ? "rope_type" : "type");
+    if (!rope->has("mscale_all_dim") || (kind && *kind == "default")) return 1;
+    const json* const given = rope->find("mscale_all_dim");
+    if (given == nullptr || (given->is_number() && given->get<double>() == 0)) return 1;
+    const double mscale = *rope->positive("mscale_all_dim");
+    const auto factor = rope->positive("factor");
+    if (!factor) rope->refuse("factor", "it is missing");
+    return *factor <= 1 ? 1 : 0.1 * mscale * std::log(*factor) + 1;
+  }
+  return 1;
+}
+
+void ModelReader::read_scores() {
+  if (family_.decoder_flag) {
+    const auto kind = file_.text("position_embedding_type");
+    if (kind && *kind != "absolute") file_.refuse_value("position_embedding_type", "'absolute'");
+  }
+  if (family_.relative) {
+    for (const auto& [key, only] : {std::pair{"relative_attention_num_buckets", std::uint64_t{32}},
+                                    {"relative_attention_max_distance", std::uint64_t{128}}}) {
+      if (file_.whole(key).value_or(only) != only) file_.refuse_value(key, std::to_string(only));
+    }
+    set("relative", "1", of_type());
+  }
+  if (family_.sinks) set("sink", "1", of_type());
+  if (family_.alibi) {
+    const auto inner = file_.inside("attn_config");
+    const auto given = (inner ? *inner : file_).flag("alibi");
+    is_alibi_ = given.value_or(family_.alibi_default);
+    if (is_alibi_) set("alibi", "1", given ? of_key("alibi") : of_class("alibi"));
+  }
+  if (family_.soft_cap_key) {
+    const bool given = file_.has("attn_logit_softcapping");  // null: none, even if the class has a default
+    const double cap = given ? file_.positive("attn_logit_softcapping").value_or(0) : family_.defaults.soft_cap;
+    const Provenance from = given ? of_key("attn_logit_softcapping") : of_class("attn_logit_softcapping");
+    if (cap > 0) set("softcap", fmt::format("{:.9g}", cap), from);
+  }
+  if (family_.latent || family_.scale == ScoreScale::kOne) return;
+  if (family_.scale == ScoreScale::kQueryScalar) {
+    const auto scalar = file_.positive("query_pre_attn_scalar");
+    set("scale", fmt::format("{:.9g}", 1 / std::sqrt(scalar.value_or(family_.defaults.query_scalar))),
+        scalar ? of_key("query_pre_attn_scalar") : of_class("query_pre_attn_scalar"));
+    return;
+  }
+  if (type_ == "gpt2") {
+    if (file_.flag("scale_attn_by_inverse_layer_idx").value_or(false)) {
+      file_.refuse_value("scale_attn_by_inverse_layer_idx", "false, as layers would differ");
+    }
+    if (!file_.flag("scale_attn_weights").value_or(true)) return;
+  }
+  set("scale", "1/sqrt(E)", of_type());
+}
+
 }  // namespace attnvp::workload

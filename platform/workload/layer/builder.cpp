@@ -1,9 +1,9 @@
-#include "platform/workload/layer/builder.h"
-
 #include <fmt/format.h>
 
 #include <set>
 #include <utility>
+
+#include "platform/workload/layer/layer.h"
 
 namespace attnvp::workload {
 

@@ -1,5 +1,3 @@
-#include "platform/workload/layer/conversion.h"
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -9,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "platform/workload/layer/builder.h"
+#include "platform/workload/layer/layer.h"
 
 namespace attnvp::workload {
 

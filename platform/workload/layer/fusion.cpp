@@ -1,5 +1,3 @@
-#include "platform/workload/layer/fusion.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "platform/workload/layer/layer.h"
 
 namespace attnvp::workload {
 

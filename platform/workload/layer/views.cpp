@@ -1,7 +1,7 @@
-#include "platform/workload/layer/views.h"
-
 #include <algorithm>
 #include <optional>
+
+#include "platform/workload/layers.h"
 
 namespace attnvp::workload {
 

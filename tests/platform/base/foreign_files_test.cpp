@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "platform/machine/csv.h"
 #include "platform/machine/document.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/test_files.h"

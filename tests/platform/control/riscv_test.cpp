@@ -1,7 +1,7 @@
 // Control processors of kind `riscv` beside `native`: the same commands, the same output, and time of their own.
 #include "models/control/riscv_processor/riscv_processor.h"
 #include "platform/machine/energy/machine_model.h"
-#include "platform/report/power.h"
+#include "platform/report/report.h"
 #include "tests/platform/control/riscv_runs.h"
 
 namespace attnvp {

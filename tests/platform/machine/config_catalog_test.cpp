@@ -1,6 +1,6 @@
 #include "platform/machine/catalog.h"
 #include "platform/machine/words.h"
-#include "platform/report/key_reference.h"
+#include "platform/report/report.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::config {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "platform/machine/catalog.h"
-#include "platform/machine/csv.h"
+#include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"
 #include "platform/workload/keys.h"

@@ -2,7 +2,7 @@
 #include <limits>
 #include <random>
 
-#include "platform/machine/units.h"
+#include "platform/machine/words.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::config {

@@ -1,7 +1,7 @@
 // Deadlocks: found, explained, and freed by the smallest depth.
 #include <fmt/format.h>
 
-#include "platform/streaming/stream_report.h"
+#include "platform/streaming/stream_run.h"
 #include "tests/platform/stream/runs.h"
 
 namespace attnvp::stream {

@@ -1,7 +1,6 @@
 // Graph files: what is read, and the sentence for everything that cannot be.
-#include "platform/streaming/graph_file.h"
-
 #include "platform/machine/catalog.h"
+#include "platform/streaming/stream_run.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::stream {

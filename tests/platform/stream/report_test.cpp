@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "platform/streaming/stream_report.h"
+#include "platform/streaming/stream_run.h"
 #include "tests/platform/stream/runs.h"
 
 namespace attnvp::stream {

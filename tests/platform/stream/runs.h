@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "platform/streaming/graph_file.h"
 #include "platform/streaming/stream_run.h"
 #include "tests/platform/test_files.h"
 

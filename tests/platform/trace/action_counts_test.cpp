@@ -6,7 +6,7 @@
 #include "platform/machine/document.h"
 #include "platform/machine/energy.h"
 #include "platform/machine/hardware.h"
-#include "platform/report/power.h"
+#include "platform/report/report.h"
 #include "platform/workload/workload.h"
 #include "tests/support/tuned.h"
 

@@ -1,6 +1,4 @@
 // Energy by the model, leakage and clock, power over time.
-#include "platform/report/power.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,12 +1,11 @@
 // Timelines: the rules of Chrome's trace-event format, and that slices, arrows and counters tell what the report tells.
-#include "platform/trace/timeline.h"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
+#include "platform/trace/session.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/traced.h"
 #include "tests/platform/waveform.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "platform/run/golden/golden_gemm.h"
+#include "platform/run/golden/reference.h"
 #include "platform/run/operations.h"
 #include "platform/schedule/demand.h"
 #include "platform/workload/workload.h"

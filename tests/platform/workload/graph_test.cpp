@@ -1,6 +1,4 @@
 // Graph files: operations in order, tensors that fit them, views, and what is refused.
-#include "platform/workload/graph.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -6,7 +6,6 @@
 
 #include "platform/machine/document.h"
 #include "platform/run/operations.h"
-#include "platform/workload/graph.h"
 #include "platform/workload/layers.h"
 
 namespace attnvp::workload {

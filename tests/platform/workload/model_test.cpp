@@ -1,12 +1,11 @@
 // Models as blocks with counts: operations, parameters and multiply-accumulates by hand, and the draw of experts.
-#include "platform/workload/model.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "platform/workload/layers.h"
+#include "platform/workload/workload.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::workload {

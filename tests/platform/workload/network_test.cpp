@@ -2,7 +2,7 @@
 // against counts by hand.
 #include <fmt/format.h>
 
-#include "platform/run/golden/golden_gemm.h"
+#include "platform/run/golden/reference.h"
 #include "platform/run/operations.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/product_runs.h"

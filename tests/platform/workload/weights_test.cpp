@@ -1,12 +1,11 @@
 // Products with weights of fewer bits: values against golden, traffic against counts by hand, L1 and times against
 // bounds.
 
-#include "platform/workload/layer/weights.h"
-
 #include <fmt/format.h>
 
 #include "models/arith/number.h"
 #include "platform/run/operations.h"
+#include "platform/workload/operations.h"
 #include "platform/workload/workload.h"
 #include "tests/platform/product_runs.h"
 #include "tests/platform/random_jobs.h"

@@ -1,9 +1,8 @@
-#include "cli/server/server.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
 
+#include "cli/commands.h"
 #include "cli/shared/chip.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/run_files.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "explore/validate/data_set.h"
-#include "explore/validate/kernel_set.h"
-#include "explore/validate/limited_power.h"
+#include "explore/validate/power_fit.h"
+#include "explore/validate/validate.h"
 #include "platform/workload/layers.h"
 
 namespace attnvp::validate {
@@ -58,5 +58,16 @@ struct PowerSpan {
 };
 std::vector<PowerSpan> course_of_step(const std::vector<StepLayers>& layers, const HostTime& host, double requests,
                                       double limit_w);
+
+// Power of a serving GPU over time. A row is a second of a log: the requests that run, and watts.
+
+// Kernels of the step that a row with requests names. `network` empty: Llama 3.1 8B.
+std::vector<StepLayers> kernels_of_row(const DataRow& row, const std::string& hardware,
+                                       const std::vector<std::string>& settings, const std::string& network,
+                                       const KernelTable& table);
+
+// Figure of a set of such rows: watts over time, measured and predicted, and the predicted course of the decoding step
+// with the most requests, kernel by kernel.
+std::string course_svg(const SetResult& result, const DataSetOptions& options);
 
 }  // namespace attnvp::validate
