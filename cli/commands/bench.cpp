@@ -88,6 +88,7 @@ namespace {
 struct BenchArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
+  std::string tiling;    // empty: chosen
   double seconds = 1.0;  // for each measurement
   std::string against;   // another build of this program to compare with
 };
@@ -144,8 +145,9 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
     throw config::ConfigError(fmt::format("--against: '{}' is not a program that can be run", path));
   }
   const std::string program = path.find('/') == std::string::npos ? "./" + path : path;
-  const std::string command = fmt::format("{} bench --hw {} --net {} --seconds {}", text::shell_word(program),
-                                          text::shell_word(a.hardware), text::shell_word(a.network), a.seconds);
+  std::string command = fmt::format("{} bench --hw {} --net {} --seconds {}", text::shell_word(program),
+                                    text::shell_word(a.hardware), text::shell_word(a.network), a.seconds);
+  if (!a.tiling.empty()) command += " --tiling " + text::shell_word(a.tiling);
   std::FILE* pipe = ::popen(command.c_str(), "r");
   std::string table;
   std::array<char, 4096> piece{};
@@ -179,7 +181,9 @@ Figures measure(const BenchArguments& a) {
   const workload::Workload n = workload::load(a.network);
   const config::EnergyTable energy = config::load_energy(machine.energy);
   const job::Schedule open = job::parse_dataflow("mas");
-  const job::Schedule mas = explore::tune(machine, n, open, energy);
+  job::Schedule given = open;
+  if (!a.tiling.empty()) given.tiling = job::parse_tiling(a.tiling);
+  const job::Schedule mas = explore::tune(machine, n, given, energy);
   const job::Tensors tensors = job::random_tensors(n, 1);
 
   const double process = process_seconds(a, mas.tiling);
@@ -327,6 +331,8 @@ void add_bench(CLI::App& app, int& status) {
   CLI::App& command = *app.add_subcommand("bench", "measure the simulator's own speed");
   add_hardware(command, a->hardware);
   add_network(command, a->network);
+  add_text(command, "--tiling", a->tiling,
+           "tile sizes: nq=64,nkv=128,..., so that builds are compared at equal work; what is not given is chosen");
   command.add_option("--seconds", a->seconds, "time per measurement")
       ->check(CLI::Range(0.01, 600.0))
       ->capture_default_str();
