@@ -137,6 +137,7 @@ struct KernelChoice {
   bool odd_groups = false;            // only for layers with an odd number of heads of Q for one of K (`group: odd`)
   bool packed = true;                 // a tile of queries may have rows of all heads of a group (`rows: head`: of one)
   std::vector<config::Setting> net;   // of the layer, in place of the row's
+  job::Tiling blocks;                 // tokens of a block: a longer side, nq or nkv, is computed in whole blocks
   std::vector<std::string> settings;  // key=value
 };
 
@@ -157,6 +158,9 @@ struct KernelTable {
   HostTime host;                                                       // key `host`
   KernelChoices of(const workload::Workload& operation) const;         // without alternatives for other extents
 };
+
+// Settings of the sides of attention that a kernel with these blocks computes in whole blocks.
+std::vector<config::Setting> in_blocks(const workload::Workload& layer, const job::Tiling& blocks);
 
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "explore/tuning/portfolio.h"
@@ -33,7 +34,7 @@ KernelChoice choice_of(const std::string& dataflow) {
 }
 
 KernelChoice choice_of(const config::Document& document, const config::YamlNode& node, const std::string& what) {
-  document.require_keys(node, what, {"dataflow", "tiling", "up_to", "group", "rows", "net", "set"});
+  document.require_keys(node, what, {"dataflow", "tiling", "up_to", "group", "rows", "net", "blocks", "set"});
   KernelChoice choice;
   if (node["dataflow"]) choice.dataflow = document.scalar(node["dataflow"], what + ".dataflow");
   if (node["tiling"]) {
@@ -60,6 +61,7 @@ KernelChoice choice_of(const config::Document& document, const config::YamlNode&
     choice.packed = rows == "group";
   }
   if (node["net"]) choice.net = job::split_settings(document.scalar(node["net"], what + ".net"), document.origin(node));
+  if (node["blocks"]) choice.blocks = job::parse_tiling(document.scalar(node["blocks"], what + ".blocks"));
   if (const config::YamlNode set = node["set"]) {
     document.require_list(set, what + ".set");
     for (const config::YamlNode& item : set) choice.settings.push_back(document.scalar(item, what + ".set"));
@@ -192,6 +194,18 @@ std::vector<KernelChoice> alternatives_for(const workload::Workload& operation, 
 
 }  // namespace
 
+std::vector<config::Setting> in_blocks(const workload::Workload& layer, const job::Tiling& blocks) {
+  std::vector<config::Setting> settings;
+  if (!layer.is_attention()) return settings;
+  const workload::Extents e = layer.extents();
+  for (const auto& [name, side, tokens] : {std::tuple{"nq", "NQ", e.seq_q}, {"nkv", "NKV", e.seq_kv}}) {
+    const std::uint32_t block = blocks[name];
+    if (block == 0 || tokens <= block || tokens % block == 0) continue;
+    settings.push_back({side, std::to_string((tokens + block - 1) / block * block), {}});
+  }
+  return settings;
+}
+
 KernelRows::KernelRows(const DataSetOptions& options, const char* machine)
     : JobSet(options, machine),
       options_(options),
@@ -232,6 +246,8 @@ KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& ro
     if (!choice.dataflow.empty()) chosen = choice;
     settings.insert(settings.end(), choice.settings.begin(), choice.settings.end());
     layer_settings.insert(layer_settings.end(), choice.net.begin(), choice.net.end());
+    const auto whole = in_blocks(layer_of(row, net), choice.blocks);
+    layer_settings.insert(layer_settings.end(), whole.begin(), whole.end());
   }
   if (!options_.dataflow.empty()) chosen = choice_of(options_.dataflow);
   chosen.settings.clear();  // in `settings`, in the order of the table

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint32_t kLoads = 0, kStores = 1;  // DMA channels
 constexpr uint32_t kRing = 3;
-// Blocks in L1 that load in turns: the columns of their turns together, as a multiprocessor of 2,048 threads with four
-// elements each holds them.
+// Blocks in L1 with option `turn`: the columns of their turns together, as a multiprocessor of 2,048 threads with four
+// elements each holds them, shared by the cores.
 constexpr uint32_t kColumnsInTurns = 8192, kMostInTurns = 16;
 
 const char* const kReads[] = {"once", "chained", nullptr};
@@ -51,7 +51,7 @@ class Rows {
  public:
   Rows(Runtime& rt, const RowJob& step, uint32_t nq)
       : rt_(rt), s_(step), nq_(nq), loads_(step.second.columns > 0 ? 2 : 1), cores_(rt.cores()) {
-    if (in_turns()) ring_ = min(max(kColumnsInTurns / step.turn, kRing), kMostInTurns);
+    if (step.turn > 0) ring_ = min(max(kColumnsInTurns / step.turn / cores_, kRing), kMostInTurns);
     check_step_channels(rt);
     const bool scores = step.opcode == hal::Opcode::kSoftmax;
     block_ = {0, ring_ * cores_, nq, step.columns};

@@ -135,6 +135,7 @@ struct CacheConfig {
   std::uint32_t slices = 1;
   std::uint32_t misses = 0;
   bool write_back = false;
+  double write_latency_seconds = 0;
 
   static void describe(config::Keys<CacheConfig>& key) {
     using namespace config;
@@ -163,6 +164,8 @@ struct CacheConfig {
         &C::misses);
     key(flag("l2_write_back", "what is written goes to DRAM when its line leaves the cache, not at once"),
         &C::write_back);
+    key(number("l2_write_latency", KeyUnit::kTime, 0, 1e-3, "last data of a write to its acknowledgement"),
+        &C::write_latency_seconds);
   }
 };
 

@@ -115,12 +115,28 @@ TEST(Coverage, IsTheShareOfRangesThatHaveTheMeasurement) {
   EXPECT_DOUBLE_EQ(coverage_of({in, below, none, in}).value(), 2.0 / 3);
 }
 
+// One block of 128 queries has what there is of them; a second one is computed in full.
+TEST(KernelTable, BlocksAreWholeFromTheSecondOn) {
+  const auto sides = [](const char* net) {
+    std::string text;
+    for (const config::Setting& s : in_blocks(workload::load(net), job::parse_tiling("nq=128,nkv=2048"))) {
+      text += s.path + "=" + s.text + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(sides("H=2,NQ=32,NKV=32,E=16"), "");
+  EXPECT_EQ(sides("H=2,NQ=132,NKV=132,E=16"), "NQ=256 ");
+  EXPECT_EQ(sides("H=2,NQ=256,NKV=2049,E=16"), "NKV=4096 ");
+  EXPECT_EQ(sides("H=2,NQ=1,NKV=8192,E=16"), "");
+  EXPECT_EQ(sides("gemm:200x3000x64"), "");
+}
+
 TEST(KernelTable, DecodingHasEntriesOfItsOwn) {
   KernelTable table;
-  table.kinds["attention"].all = {KernelChoice{"flash3", {}, {}, false, true, {}, {}}};
+  table.kinds["attention"].all = {KernelChoice{"flash3", {}, {}, false, true, {}, {}, {}}};
   const auto of = [&table](const char* net) { return table.of(workload::load(net)).all.front().dataflow; };
   EXPECT_EQ(of("H=2,NQ=1,NKV=64,E=16"), "flash3");
-  table.kinds["decode"].all = {KernelChoice{"flash-decoding", {}, {}, false, true, {}, {}}};
+  table.kinds["decode"].all = {KernelChoice{"flash-decoding", {}, {}, false, true, {}, {}, {}}};
   EXPECT_EQ(of("H=2,NQ=1,NKV=64,E=16"), "flash-decoding");
   EXPECT_EQ(of("H=2,N=64,E=16"), "flash3");
   EXPECT_TRUE(table.of(workload::load("gemm:8x8x8")).all.empty());  // left to the fastest dataflow

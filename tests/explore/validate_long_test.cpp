@@ -46,15 +46,16 @@ TEST_P(ValidateSets, AreWithinTheirBar) {
   const SetResult r = shipped(GetParam().set);
   expect_all_rows(r);
   EXPECT_LE(r.errors.mape, GetParam().mape);
+  EXPECT_LE(r.errors.worst, 0.40);
 }
 
 INSTANTIATE_TEST_SUITE_P(ValidateLong, ValidateSets,
                          testing::Values(Bar{"chains", 0.02}, Bar{"flash", 0.06}, Bar{"gemm-softmax", 0.08},
                                          Bar{"dram-curves", 0.12}, Bar{"ascend-910b", 0.05}, Bar{"blackhole", 0.12},
-                                         Bar{"mi355x", 0.09}, Bar{"tpu-v4", 0.13}, Bar{"tpu-v6e", 0.11},
+                                         Bar{"mi355x", 0.09}, Bar{"tpu-v4", 0.13}, Bar{"tpu-v6e", 0.10},
                                          Bar{"wormhole", 0.08}, Bar{"rtx4090-layers", 0.08},
                                          Bar{"a100-80gb-softmax", 0.06}, Bar{"gv100-power", 0.15},
-                                         Bar{"h100-decode", 0.20}, Bar{"h100-kernels", 0.14}),
+                                         Bar{"h100-decode", 0.20}, Bar{"h100-kernels", 0.11}),
                          [](const auto& of) { return std::to_string(of.index); });
 
 // What softmax adds to a kernel of attention: rows 1 and 2 beside rows 3 and 4, which have none.

@@ -63,6 +63,7 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const ModuleContext& module
       slices_(cache_.slices, DataBus(cache_.bytes_per_second / cache_.slices / ctx_.clock.hertz())),
       latency_cycles_(whole_cycles(config_.latency_seconds, ctx_.clock.hertz())),
       l2_latency_cycles_(whole_cycles(cache_.latency_seconds, ctx_.clock.hertz())),
+      l2_write_latency_cycles_(whole_cycles(cache_.write_latency_seconds, ctx_.clock.hertz())),
       lines_(std::max<std::uint64_t>(cache_.size_bytes / cache_.line_bytes, 1), cache_.ways),
       fills_(cache_.misses) {}
 
@@ -145,6 +146,7 @@ bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
     at += here;
   }
   busy_cycles.raise_to(dram_.cycles());
+  if (payload.is_write()) until += l2_write_latency_cycles_;
   delay = ctx_.clock.cycles(until - now);
 
   write_words.add_bytes(written);

@@ -109,7 +109,7 @@ class CachedDram : public Memory, private Target {
   Contents contents_;
   DataBus dram_;
   std::vector<DataBus> slices_;
-  std::uint64_t latency_cycles_, l2_latency_cycles_;
+  std::uint64_t latency_cycles_, l2_latency_cycles_, l2_write_latency_cycles_;
   bool full_ = false;  // a line was evicted
   LineCache lines_;
   boost::circular_buffer<std::uint64_t> fills_;  // arrival cycles of the latest fills, as many as may be in flight

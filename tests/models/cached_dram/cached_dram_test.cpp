@@ -75,6 +75,17 @@ TEST(CachedDram, WritesBackTheSectorsThatWereWritten) {
   });
 }
 
+// 128 bytes leave L1 in 2 cycles and enter the cache in 2, and are acknowledged 50 cycles later. Reads are as before.
+TEST(CachedDram, AcknowledgesWritesLate) {
+  MachineConfig m = with_cache(16, 64);
+  m.own<CacheConfig>().write_latency_seconds = 50e-9;
+  Bench bench(m);
+  bench.run([](Bench& b) {
+    EXPECT_EQ(move(b, 128, kL1, kDram), 2U + 2 + 50);
+    EXPECT_EQ(move(b, 128, kDram, kL1), 10U + 2 + 2);
+  });
+}
+
 // Of eight lines, the share that is there at first is spread evenly: every fourth, or none, or all.
 TEST(CachedDram, StartsWithAShareOfTheLines) {
   for (const auto& [percent, missed] : {std::pair{25U, 6U}, {0U, 8U}, {100U, 0U}, {50U, 4U}}) {

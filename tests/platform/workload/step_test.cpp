@@ -209,6 +209,21 @@ TEST(StepsOfALayer, ColumnsInTurnsTakeALatencyEach) {
   }
 }
 
+// Blocks of one turn of 2,048 columns: four are in L1 together and load in one latency. Otherwise three are, so that
+// the fourth takes another one.
+TEST(StepsOfALayer, AsManyBlocksAreLoadedAsTheirTurnsAllow) {
+  const MachineConfig machine = config::load_hardware(
+      "edge",
+      {"clusters=1", "cores=1", "dram.latency=10us", "dram.bandwidth=1TB/s", "dma.burst=16KiB", "dma.outstanding=64"});
+  const std::uint64_t latency = 37500;  // cycles
+  const job::Tiling tiling = job::parse_tiling("nq=1,nkv=2048");
+  const workload::Workload n = workload::load("silu:4x2048");
+  const job::RunResult turns = run(machine, n, "rows:turn=2048", true, tiling);
+  EXPECT_TRUE(turns.golden_checked && turns.golden.passed) << turns.golden.to_string();
+  EXPECT_EQ(turns.cycles / latency, 1U);
+  EXPECT_EQ(run(machine, n, "rows", true, tiling).cycles / latency, 2U);
+}
+
 // Some step on rows.
 workload::Workload random_rows(Random& r) {
   const std::uint32_t rows = r.from(1, 200), columns = r.from(1, 400);
