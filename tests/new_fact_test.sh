@@ -25,8 +25,8 @@ at_most() {
 
 ### An operation of VEC: Y = the square root of X
 
-add firmware/hal/operations.h '^  kRotate = 14,' <<<'  kSquareRoot = 15,'
-add firmware/hal/operations.h '"Y = X, the two halves of each head turned' <<'ROW'
+add firmware/hal/operations.h '^  kConvert = 17,' <<<'  kSquareRoot = 18,'
+add firmware/hal/operations.h '"Y = X times the factor, rounded to Y' <<'ROW'
     {Opcode::kSquareRoot, "sqrt", Unit::kVec, Family::kLayer, V::kOne, {"sqrt"}, {"rows"}, kInOrder, {kX, kY}, nullptr,
      "Y = the square root of X"},
 ROW
@@ -53,10 +53,10 @@ at_most 4 'an operation'
 
 ### An element type: FP6 E3M2, in a byte
 
-add firmware/hal/element_types.h '^  kFp32 = 7,' <<<'  kFp6E3M2 = 8,'
+add firmware/hal/element_types.h '^  kE8M0 = 10,' <<<'  kFp6E3M2 = 11,'
 add firmware/hal/element_types.h '^    case ElementType::kInt8:' <<<'    case ElementType::kFp6E3M2:'
-add firmware/hal/element_types.h '^    \{ElementType::kFp32, ' <<'ROW'
-    {ElementType::kFp6E3M2, "fp6_e3m2", 3, 2, Specials::kNone, true, false, false, ElementType::kFp32, 16,
+add firmware/hal/element_types.h '^    \{ElementType::kE8M0, ' 1 <<'ROW'
+    {ElementType::kFp6E3M2, "fp6_e3m2", 3, 2, Specials::kNone, true, false, false, false, ElementType::kFp32, 16,
      "OCP: at most 28, which greater numbers become; NaN becomes 0"},
 ROW
 at_most 6 'an element type'
