@@ -446,7 +446,6 @@ constexpr bool is_elementwise(const OperationInfo& info) {
   }
   return true;
 }
-constexpr bool has_second(const OperationInfo& info) { return info.operands[2].name != nullptr; }
 
 constexpr bool operations_are_sound() {
   for (std::uint32_t i = 0; i < kOperationCount; ++i) {
