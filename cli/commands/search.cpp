@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
-#include "explore/tuning/convergence.h"
+#include "explore/layers/convergence.h"
 #include "explore/tuning/tuner.h"
 #include "platform/base/files.h"
 #include "platform/base/text.h"
