@@ -164,13 +164,10 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
 
 // `attnvp run --data timing` with tiles given, from its start to its end.
 double process_seconds(const BenchArguments& a, const job::Tiling& tiling) {
-  std::string tiles;
-  for (const auto& [name, value] : job::tiling_text(tiling))
-    tiles += fmt::format("{}{}={}", tiles.empty() ? "" : ",", name, value);
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command =
-      fmt::format("exec {} run --data timing --no-advice --hw {} --net {} --tiling {} >/dev/null",
-                  text::shell_word(program), text::shell_word(a.hardware), text::shell_word(a.network), tiles);
+  const std::string command = fmt::format(
+      "exec {} run --data timing --no-advice --hw {} --net {} --tiling {} >/dev/null", text::shell_word(program),
+      text::shell_word(a.hardware), text::shell_word(a.network), job::tiling_option(tiling));
   return best_seconds(a.seconds, [&] {
     if (std::system(command.c_str()) != 0) throw config::ConfigError("a timing run of this program failed");
   });

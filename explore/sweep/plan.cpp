@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <cmath>
 #include <map>
 #include <set>
@@ -22,10 +20,6 @@ namespace attnvp::explore {
 namespace {
 
 using config::fail;
-
-std::string uuid_of(const std::string& text) {
-  return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
-}
 
 Quantity key_quantity(const config::Key<MachineConfig>& key, const MachineConfig& machine) {
   const config::Value value = key.get(machine);
@@ -262,7 +256,7 @@ class Planner {
       ++plan_.excluded;
       return false;
     }
-    job.key = uuid_of(text_of(m, n, s));
+    job.key = text::uuid_of(text_of(m, n, s));
     if (!seen_.insert(job.key).second) return false;
     plan_.jobs.push_back(std::move(job));
     check_size(static_cast<double>(plan_.jobs.size()));
@@ -272,7 +266,8 @@ class Planner {
   // Everything that determines the job's results.
   std::string text_of(const PlannedMachine& m, const workload::Workload& n, const PlannedSchedule& s) {
     std::string& energies = energy_texts_[m.config.energy];
-    if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
+    if (energies.empty())
+      energies = text::uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
     std::string text = fmt::format("simulator {}\n{}energies {}\nnetwork {} {}\ndataflow {} {}\ntiling",
                                    explore::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name(),
                                    identity_of(n), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
@@ -305,7 +300,7 @@ std::string SweepPlan::command(const SweepJob& job) const {
 std::string SweepPlan::identity() const {
   std::set<std::string> keys;
   for (const SweepJob& job : jobs) keys.insert(job.key);
-  return uuid_of(fmt::format("{}", fmt::join(keys, "\n")));
+  return text::uuid_of(fmt::format("{}", fmt::join(keys, "\n")));
 }
 
 SweepPlan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }

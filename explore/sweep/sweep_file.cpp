@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "explore/sweep/plan.h"
-#include "explore/tuning/strategy.h"
 #include "models/control/config.h"
 #include "models/registry.h"
+#include "platform/base/random.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"
@@ -248,7 +248,7 @@ void grid(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& 
 }
 
 void random(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept) {
-  explore::Random generator(sweep.seed);
+  RandomSource generator(sweep.seed);
   Tried tried;
   std::uint64_t accepted = 0;
   for (std::uint64_t tries = 0; accepted < sweep.samples && tries < kTriesPerSample * sweep.samples; ++tries) {
@@ -260,7 +260,7 @@ void random(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>
 }
 
 void latin_hypercube(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept) {
-  explore::Random generator(sweep.seed);
+  RandomSource generator(sweep.seed);
   std::vector<std::vector<std::uint64_t>> strata(sweep.axes.size());
   for (auto& order : strata) {
     order.resize(sweep.samples);

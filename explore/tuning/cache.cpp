@@ -1,11 +1,10 @@
 #include "explore/tuning/cache.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/uuid/name_generator.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "models/control/config.h"
 #include "models/registry.h"
 #include "platform/base/files.h"
+#include "platform/base/text.h"
 #include "platform/machine/hardware.h"
 #include "platform/schedule/programs.h"
 #include "simulator_fingerprint.h"
@@ -29,20 +29,8 @@ constexpr const char* kTable =
     "CREATE TABLE IF NOT EXISTS tilings (key TEXT PRIMARY KEY, machine TEXT, network TEXT, dataflow TEXT, "
     "tiling TEXT, cycles INTEGER)";
 
-std::string hash_of(const std::string& text) {
-  return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
-}
-
 std::string file_hash(const std::string& path) {
-  return path.empty() ? std::string() : hash_of(files::read_file(path, kMostBytes));
-}
-
-std::string text_of(const job::Tiling& tiling) {
-  std::string text;
-  for (const auto& [name, value] : job::tiling_text(tiling)) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
-  }
-  return text;
+  return path.empty() ? std::string() : text::uuid_of(files::read_file(path, kMostBytes));
 }
 
 // The key does not cover the code of libraries and programs.
@@ -59,13 +47,13 @@ std::string cache_key(const Problem& p, const TuningOptions& o) {
   const auto& riscv = p.machine.own<RiscvConfig>();
   const bool own_firmware = p.machine.control.cpu == "riscv" && riscv.firmware != RiscvConfig::kShipped;
   const workload::Workload& n = p.network;
-  return hash_of(
+  return text::uuid_of(
       fmt::format("simulator {}\n{}firmware {}\nenergies {}\nnetwork {}\ndataflow {} {}\ntiling {}\n"
                   "tuner {} {} {} {} {} {} {}\n",
                   simulator_fingerprint(), config::to_yaml(p.machine), own_firmware ? file_hash(riscv.firmware) : "",
                   file_hash(p.energy.source()), n.identity(), p.schedule.dataflow, fmt::join(p.schedule.options, " "),
-                  text_of(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.enough, o.equal,
-                  o.sample_steps, o.seed));
+                  job::tiling_option(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.enough,
+                  o.equal, o.sample_steps, o.seed));
 }
 
 std::string Cache::path() {
@@ -78,19 +66,16 @@ std::string Cache::path() {
 
 Cache::Cache(bool use) {
   if (!use || path().empty()) return;
-  try {
-    std::error_code error;
-    fs::create_directories(fs::path(path()).parent_path(), error);
+  std::error_code error;
+  fs::create_directories(fs::path(path()).parent_path(), error);
+  for (const int mode : {SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, SQLite::OPEN_READONLY}) {
     try {
-      database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
-                                                     kPatienceMilliseconds);
-      database_->exec("PRAGMA synchronous = OFF");
-      database_->exec(kTable);
+      database_ = std::make_unique<SQLite::Database>(path(), mode, kPatienceMilliseconds);
+      if (mode != SQLite::OPEN_READONLY) database_->exec(std::string("PRAGMA synchronous = OFF; ") + kTable);
+      return;
     } catch (const std::exception&) {  // not writable, possibly readable
-      database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READONLY, kPatienceMilliseconds);
+      database_.reset();
     }
-  } catch (const std::exception&) {
-    database_.reset();
   }
 }
 
@@ -111,12 +96,8 @@ void Cache::store(const std::string& key, const Problem& p, const job::Tiling& t
   if (database_ == nullptr || key.empty()) return;
   try {
     SQLite::Statement insert(*database_, "INSERT OR REPLACE INTO tilings VALUES (?, ?, ?, ?, ?, ?)");
-    insert.bind(1, key);
-    insert.bind(2, p.machine.name);
-    insert.bind(3, p.network.name());
-    insert.bind(4, p.schedule.text);
-    insert.bind(5, text_of(tiling));
-    insert.bind(6, static_cast<std::int64_t>(cycles));
+    SQLite::bind(insert, key, p.machine.name, p.network.name(), p.schedule.text, job::tiling_option(tiling),
+                 static_cast<std::int64_t>(cycles));
     insert.exec();
   } catch (const std::exception&) {  // full, read-only, locked
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "explore/tuning/strategy.h"
 
@@ -13,10 +14,7 @@ constexpr double kHopeless = 2;       // relative to the best cost: more expensi
 Descent::Descent(Space& space, std::vector<ParameterVector> starts) : space_(space), starts_(std::move(starts)) {}
 
 std::vector<ParameterVector> Descent::propose() {
-  if (!begun_) {
-    begun_ = true;
-    return starts_;
-  }
+  if (!starts_.empty()) return std::exchange(starts_, {});
   while (true) {
     while (!neighbours_.empty()) {
       const ParameterVector& next = neighbours_.back().vector;
@@ -34,7 +32,7 @@ std::vector<ParameterVector> Descent::propose() {
 }
 
 void Descent::observe(const ParameterVector& vector, const Cost& cost) {
-  known_.emplace(vector, cost);
+  known_.insert(vector);
   best_ = std::min(best_, cost);
   if (neighbours_.empty()) {
     if (cost.first < Cost().first) evaluated_.emplace_back(cost, vector);
@@ -42,7 +40,7 @@ void Descent::observe(const ParameterVector& vector, const Cost& cost) {
   }
   const std::uint32_t move = neighbours_.back().move;
   neighbours_.pop_back();
-  if (cost.first > kBetter * here_cost_.first) return;
+  if (cost.first > kBetter * here_.first) return;
   successes_[move] = ++steps_;
   // A starting point on the path would lead to the same end.
   const auto passed = [&](const auto& start) { return start.second == vector; };
@@ -51,14 +49,13 @@ void Descent::observe(const ParameterVector& vector, const Cost& cost) {
 }
 
 double Descent::limit() const {
-  if (!neighbours_.empty()) return kWorthARun * here_cost_.first;
+  if (!neighbours_.empty()) return kWorthARun * here_.first;
   return kHopeless * best_.first;
 }
 
 // Moves that reduced the cost come first, the most recent one before all others.
 void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
-  here_ = vector;
-  here_cost_ = cost;
+  here_ = cost;
   neighbours_ = space_.neighbours(vector);
   const auto success = [this](const Space::SpaceNeighbour& n) {
     const auto found = successes_.find(n.move);
@@ -67,15 +64,6 @@ void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
   std::stable_sort(neighbours_.begin(), neighbours_.end(),
                    [&](const auto& a, const auto& b) { return success(a) > success(b); });
   std::reverse(neighbours_.begin(), neighbours_.end());
-}
-
-std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, std::uint64_t seed,
-                                        std::vector<ParameterVector> starts) {
-  if (name == "descent") return std::make_unique<Descent>(space, std::move(starts));
-  if (name == "grid") return std::make_unique<GridSearch>(space);
-  if (name == "ga") return std::make_unique<Genetic>(space, seed, std::move(starts));
-  if (name == "mcts") return std::make_unique<Mcts>(space, seed);
-  return nullptr;
 }
 
 }  // namespace attnvp::explore

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "explore/tuning/strategy.h"
@@ -7,88 +6,62 @@ namespace attnvp::explore {
 
 namespace {
 constexpr double kExploration = 0.2;  // rewards of good vectors differ by a few per cent
-constexpr int kTrips = 10'000;  // descents without a new legal vector after which the space is considered exhausted
 }  // namespace
 
-void Mcts::expand(std::uint32_t index) {
-  const std::uint32_t depth = nodes_[index].depth;
-  for (std::size_t i = 0; i < space_.coarse_values(depth).size(); ++i) {
-    SearchNode child;
-    child.depth = depth + 1;
-    child.value = space_.coarse_values(depth)[i];
-    nodes_[index].children.push_back(static_cast<std::uint32_t>(nodes_.size()));
-    nodes_.push_back(child);
-  }
-}
-
-// Returns 0 if all children are closed.
-std::uint32_t Mcts::choose(const SearchNode& node) {
+// The next value below a visited node: one without visits, or the best by UCT; 0 if all are closed.
+std::uint32_t Mcts::choose(const ParameterVector& prefix) {
   std::vector<std::uint32_t> fresh;
   std::uint32_t best = 0;
   double best_value = -1;
-  for (const std::uint32_t i : node.children) {
-    const SearchNode& child = nodes_[i];
-    if (child.closed) continue;
-    if (child.visits == 0) {
-      fresh.push_back(i);
+  ParameterVector child = prefix;
+  child.push_back(0);
+  for (const std::uint32_t value : space_.coarse_values(prefix.size())) {
+    child.back() = value;
+    const auto found = nodes_.find(child);
+    if (found == nodes_.end()) {
+      fresh.push_back(value);
       continue;
     }
+    const SearchNode& node = found->second;
+    if (node.is_closed) continue;
     // Averages mean and best reward, because a good subtree may contain a single good vector.
-    const double value = (child.sum / child.visits + child.best) / 2 +
-                         kExploration * std::sqrt(std::log(static_cast<double>(node.visits)) / child.visits);
-    if (value > best_value) {
-      best_value = value;
-      best = i;
-    }
+    const double worth = (node.sum / node.visits + node.best) / 2 +
+                         kExploration * std::sqrt(std::log(1.0 * nodes_[prefix].visits) / node.visits);
+    if (worth > best_value) best_value = worth, best = value;
   }
-  return fresh.empty() ? best : fresh[random_.below(fresh.size())];
+  return fresh.empty() ? best : random_.one_of(fresh);
 }
 
 std::vector<ParameterVector> Mcts::propose() {
-  const auto depth = static_cast<std::uint32_t>(space_.parameters());
-  for (int trip = 0; trip < kTrips && !nodes_[0].closed; ++trip) {
-    path_.assign(1, 0);
-    bool dead_end = false;
-    while (nodes_[path_.back()].depth < depth && (path_.size() == 1 || nodes_[path_.back()].visits > 0)) {
-      if (nodes_[path_.back()].children.empty()) expand(path_.back());
-      const std::uint32_t child = choose(nodes_[path_.back()]);
-      dead_end = child == 0;
-      if (dead_end) break;
-      path_.push_back(child);
-    }
-    if (dead_end) {
-      nodes_[path_.back()].closed = true;
-      continue;
-    }
+  while (!nodes_[{}].is_closed) {
     ParameterVector vector;
-    for (std::size_t i = 1; i < path_.size(); ++i) vector.push_back(nodes_[path_[i]].value);
-    while (vector.size() < depth) {
-      const std::vector<std::uint32_t>& values = space_.coarse_values(vector.size());
-      vector.push_back(values[random_.below(values.size())]);
+    while (vector.size() < space_.parameters()) {
+      const bool is_visited = nodes_.count(vector) != 0;
+      vector.push_back(is_visited ? choose(vector) : random_.one_of(space_.coarse_values(vector.size())));
+      if (vector.back() == 0) break;
     }
-    if (nodes_[path_.back()].depth == depth) nodes_[path_.back()].closed = true;
-    const auto known = known_.find(vector);
-    if (known == known_.end() && space_.runs(vector)) return {vector};
-    const bool finite = known != known_.end() && std::isfinite(known->second.first);
-    reward(finite ? reference_ / known->second.first : 0);
+    if (vector.empty() || vector.back() != 0) return {vector};
+    vector.pop_back();
+    nodes_[vector].is_closed = true;
   }
   return {};
 }
 
-void Mcts::reward(double reward) {
-  for (const std::uint32_t i : path_) {
-    SearchNode& node = nodes_[i];
+// Visits the nodes of the tree on the vector's path, and the first one below them.
+void Mcts::observe(const ParameterVector& vector, const Cost& cost) {
+  const bool finite = std::isfinite(cost.first);
+  if (finite && reference_ == 0) reference_ = cost.first;
+  const double reward = finite ? reference_ / cost.first : 0;
+  ParameterVector prefix;
+  for (bool is_known = true; is_known; prefix.push_back(vector[prefix.size()])) {
+    is_known = nodes_.count(prefix) != 0 && prefix.size() < vector.size();
+    SearchNode& node = nodes_[prefix];
     ++node.visits;
     node.sum += reward;
     node.best = std::max(node.best, reward);
+    node.is_closed = prefix.size() == vector.size();
+    if (!is_known) break;
   }
-}
-
-void Mcts::observe(const ParameterVector& vector, const Cost& cost) {
-  known_[vector] = cost;
-  const bool finite = std::isfinite(cost.first);
-  if (finite && reference_ == 0) reference_ = cost.first;
-  reward(finite ? reference_ / cost.first : 0);
 }
 
 }  // namespace attnvp::explore

@@ -13,13 +13,11 @@ struct Candidate {
   job::Schedule schedule;  // complete
   double cycles = 0;       // of the best evaluation
   bool is_whole = false;   // false: extrapolated from a smaller job
-  double cost = 0;         // in the objective's unit
 };
 
 struct Portfolio {
-  std::vector<Candidate> candidates;  // the chosen one first
+  std::vector<Candidate> candidates;  // the best of each dataflow, the chosen one first
   double least_cycles = 0;            // lower bound for any schedule of the layer (platform/schedule/demand.h)
-  std::string left_out;               // dataflows that do not support the layer, and the reasons
   std::string untried;                // dataflows not evaluated, because the chosen one is near the bound
   bool is_final = true;               // false: stopped early, or no schedule ran to its end
   const Candidate& best() const { return candidates.front(); }

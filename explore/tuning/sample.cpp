@@ -29,6 +29,17 @@ constexpr std::uint32_t kFewestColumns = 512;
 constexpr std::uint32_t kShallow = 512;
 constexpr double kRepeatedOfDepth = 0.5;
 
+// Two sizes of a job, of one and two units of work.
+Sample two_sizes(const MachineConfig& machine, const workload::Workload& small, const workload::Workload& large,
+                 double work_all) {
+  return {machine, machine, small, large, 1, 2, work_all};
+}
+
+// The same job on fewer clusters, which have their share of all that clusters share.
+Sample fewer_clusters(const MachineConfig& machine, const workload::Workload& network) {
+  return {machine, machine, network, network, 0, 1, 1};
+}
+
 bool is_uniform(const Attention& n) {
   return !n.ragged() && n.requests.empty() && n.page == 0 && !n.mask.by_key() && n.bias != workload::Bias::kTensor;
 }
@@ -110,13 +121,8 @@ std::optional<Sample> fewer_keys(const MachineConfig& machine, const Attention& 
   const double least = kFewestBlocks * machine.mac.columns * machine.clusters * machine.cores;
   share = std::max(share, least / (keys_of(n) * n.heads_of_kv()));
   if (share > 0.5) return std::nullopt;
-  Sample s;
-  s.machine = machine;
   const Attention large = with_keys(n, share);
-  s.large = large;
-  s.small = with_keys(n, share / 2);
-  s.work_all = 2 * keys_of(n) / keys_of(large);
-  return s;
+  return two_sizes(machine, with_keys(n, share / 2), large, 2 * keys_of(n) / keys_of(large));
 }
 
 std::uint32_t rounded_up(double value, std::uint32_t grain) {
@@ -148,76 +154,64 @@ Gemm with_rows(Gemm g, std::uint32_t rows) {
   return g;
 }
 
-// A product with fewer rows and columns, and at least `blocks` blocks of columns per cluster.
-std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, double share, std::uint32_t blocks) {
-  const std::uint32_t least_rows = kFewestOfProduct * m.mac.rows * m.cores;
-  const std::uint32_t least_columns = blocks * m.mac.columns * m.clusters;
+// A product with fewer rows, and with fewer columns if rows do not suffice. If it reduces columns, the smaller size has
+// half of them.
+std::optional<Sample> smaller_product(const MachineConfig& m, const Gemm& g, double share, std::uint32_t least_rows,
+                                      std::uint32_t least_columns) {
   Gemm large = with_rows(g, std::min(g.rows, std::max(rounded_up(g.rows * share, least_rows), least_rows)));
   const double left = share * g.rows / large.rows;
   large =
       with_columns(large, std::min(g.columns, std::max(rounded_up(g.columns * left, least_columns), least_columns)));
-  Gemm small = large;
-  if (large.columns < g.columns) {
-    small = with_columns(large, large.columns / 2);
-  } else {
-    small = with_rows(small, small.rows / 2);
-  }
-  Sample s;
-  s.machine = m;
-  s.small = small;
-  s.large = large;
-  s.work_all = 2.0 * g.rows / large.rows * g.columns / large.columns;
-  return s.work_all >= 4 ? std::optional<Sample>(s) : std::nullopt;
+  const Gemm small =
+      large.columns < g.columns ? with_columns(large, large.columns / 2) : with_rows(large, large.rows / 2);
+  const double work_all = 2.0 * g.rows / large.rows * g.columns / large.columns;
+  return work_all >= 4 ? std::optional<Sample>(two_sizes(m, small, large, work_all)) : std::nullopt;
 }
 
-// Bytes of a product in DRAM: A, B with its scales, and the result with the residual.
+// Bytes of a product in DRAM: A; B with its scales, and the result with the residual.
 double bytes_of_a(const Gemm& g) { return 1.0 * g.rows * g.depth * hal::element_bytes(g.type); }
-double bytes_of_b(const Gemm& g) { return static_cast<double>(g.weight_bytes()); }
-double bytes_of_result(const Gemm& g) {
-  return 1.0 * g.rows * g.result_columns() * (g.fusion.has_residual ? 2 : 1) * hal::element_bytes(g.type);
+double bytes_of_others(const Gemm& g) {
+  return static_cast<double>(g.weight_bytes()) +
+         1.0 * g.rows * g.result_columns() * (g.fusion.has_residual ? 2 : 1) * hal::element_bytes(g.type);
 }
-double bytes_of(const Gemm& g) { return bytes_of_a(g) + bytes_of_b(g) + bytes_of_result(g); }
+double bytes_of(const Gemm& g) { return bytes_of_a(g) + bytes_of_others(g); }
 
 // `parts` times fewer clusters with their share of the columns and of the bandwidth: every cluster has as many blocks
 // as in the whole product, also in the last round of an uneven distribution. The memory needs as long as for the whole
 // product's operands.
 Sample product_on_fewer_clusters(const MachineConfig& m, const Gemm& g, std::uint32_t parts) {
-  Sample s;
-  s.machine = m;
+  Sample s = fewer_clusters(m, with_columns(g, g.columns / parts));
   s.machine.clusters /= parts;
   double part = 1.0 / parts;
   if (m.dram.policy == "cached") {
     auto& cache = s.machine.own<CacheConfig>();
-    const double a = bytes_of_a(g), others = bytes_of(g) - a, bytes = static_cast<double>(cache.size_bytes);
+    const double a = bytes_of_a(g), others = bytes_of_others(g), bytes = static_cast<double>(cache.size_bytes);
     cache.bytes_per_second /= parts;
     cache.size_bytes = static_cast<std::uint64_t>(bytes > a ? a + (bytes - a) / parts : bytes / parts);
     part = (a + others / parts) / (a + others);
   }
   s.machine.dram.bytes_per_second *= part;
-  s.small = s.large = with_columns(g, g.columns / parts);
-  s.work_small = 0, s.work_large = s.work_all = 1;
   return s;
 }
 
 // The product of a sample with less depth. The cache shrinks as the operands do.
-Sample shallower(Sample s) {
+Sample shallower(const Sample& s) {
   const Gemm g = *s.large.gemm();
-  Gemm large = g, small = g;
-  large.depth = kShallow;
-  small.depth = kShallow / 2;
-  const auto resized = [&](const Gemm& part) {
-    MachineConfig machine = s.machine;
-    auto& cache = machine.own<CacheConfig>();
-    cache.size_bytes = static_cast<std::uint64_t>(static_cast<double>(cache.size_bytes) * bytes_of(part) / bytes_of(g));
-    return machine;
+  const auto with_depth = [&](std::uint32_t depth) {
+    Gemm part = g;
+    part.depth = depth;
+    return part;
   };
-  s.machine_of_small = resized(small);
-  s.machine = resized(large);
-  s.small = small;
-  s.large = large;
-  s.work_small = 1, s.work_large = 2, s.work_all = 2.0 * g.depth / kShallow;
-  s.repeated = kRepeatedOfDepth;
-  return s;
+  Sample parts = two_sizes(s.machine, with_depth(kShallow / 2), with_depth(kShallow), 2.0 * g.depth / kShallow);
+  const auto shrink_cache = [&](MachineConfig& machine, const Gemm& part) {
+    std::uint64_t& bytes = machine.own<CacheConfig>().size_bytes;
+    bytes = static_cast<std::uint64_t>(static_cast<double>(bytes) * bytes_of(part) / bytes_of(g));
+  };
+  shrink_cache(parts.machine, *parts.large.gemm());
+  shrink_cache(parts.machine_of_small, *parts.small.gemm());
+  parts.has_two_machines = true;
+  parts.repeated = kRepeatedOfDepth;
+  return parts;
 }
 
 // Fewer clusters and, behind a cache, less depth.
@@ -241,85 +235,46 @@ std::uint32_t reduced(std::uint32_t extent, double share, std::uint32_t array, s
   return some * 2 <= extent ? some : 0;
 }
 
-// Fewer rows of an operation that deals them to `cores` cores.
-template <typename Operation>
-std::optional<Sample> fewer_rows(const MachineConfig& m, const Operation& r, double share, std::uint32_t cores) {
-  const std::uint32_t rows = reduced(r.rows, share, m.mac.rows, cores);
+std::optional<Sample> fewer_rows(const MachineConfig& m, const RowOperation& r, double share) {
+  const std::uint32_t rows = reduced(r.rows, share, m.mac.rows, m.cores);
   if (rows == 0) return std::nullopt;
-  Operation large = r, small = r;
+  RowOperation large = r, small = r;
   large.rows = rows;
   small.rows = rows / 2;
-  Sample s;
-  s.machine = m;
-  s.small = small;
-  s.large = large;
-  s.work_all = 2.0 * r.rows / rows;
-  return s;
-}
-
-// Fewer rows of two products in one schedule. If they are few, fewer columns between the products.
-std::optional<Sample> smaller_network(const MachineConfig& m, const Gemm& g, double share) {
-  if (std::optional<Sample> s = fewer_rows(m, g, share, m.clusters * m.cores)) return s;
-  const std::uint32_t least = kFewestBetween * m.mac.columns;
-  const Gemm large = with_columns(g, std::max(rounded_up(g.columns * share, least), least));
-  if (2 * large.columns > g.columns) return std::nullopt;
-  Sample s;
-  s.machine = m;
-  s.small = with_columns(large, large.columns / 2);
-  s.large = large;
-  s.work_all = 2.0 * g.columns / large.columns;
-  return s;
+  return two_sizes(m, small, large, 2.0 * r.rows / rows);
 }
 
 // Fewer clusters with their share of the bandwidth, then fewer heads, then fewer rows.
-std::optional<Sample> smaller_attention(const MachineConfig& machine, const Attention& network, std::uint64_t here,
-                                        std::uint64_t steps, std::uint64_t most, const StepCount& count) {
-  Sample s;
-  s.machine = machine;
-  s.small = s.large = network;
-  Attention n = network, large = network;
+std::optional<Sample> smaller_attention(const MachineConfig& machine, const Attention& network, std::uint64_t steps,
+                                        const StepCount& count) {
+  MachineConfig m = machine;
+  Attention n = network;
   std::uint64_t units = units_of(n);
   // One cluster if all clusters have equal shares of the heads.
   if (has_separable_clusters(machine) && units % machine.clusters == 0) {
-    s.machine.clusters = 1;
-    s.machine.dram.bytes_per_second /= machine.clusters;
+    m.clusters = 1;
+    m.dram.bytes_per_second /= machine.clusters;
     units /= machine.clusters;
     n = with_units(n, units);
-    here = count(s.machine, n, most);
   }
-  bool is_smaller = false;
+  std::optional<Sample> s;
   // At least one head per core, because some dataflows assign whole heads to cores.
-  const std::uint64_t round = std::uint64_t{s.machine.clusters} * s.machine.cores, rounds = units / round;
-  if (rounds >= 3) {
-    s.work_all = static_cast<double>(units) / static_cast<double>(round);
-    s.small = with_units(n, round);
+  const std::uint64_t round = std::uint64_t{m.clusters} * m.cores, one_round = std::min(units, round);
+  Attention large = n;
+  if (units >= 3 * round) {
     large = with_units(n, 2 * round);
-    s.large = large;
-    is_smaller = true;
-    here = count(s.machine, s.large, most);
+    s = two_sizes(m, with_units(n, round), large, static_cast<double>(units) / static_cast<double>(round));
   }
-  if (here > steps) {
-    const Attention& base = is_smaller ? large : n;
-    const double share = static_cast<double>(steps) / static_cast<double>(here);
-    const std::uint32_t rows = base.mask.by_place() && base.mask.history + base.seq_q != base.seq_kv
-                                   ? 0
-                                   : reduced(base.seq_q, share, machine.mac.rows, machine.cores);
-    if (rows > 0) {
-      // One round of heads, with all of its rows and with half of them.
-      const Attention one = with_units(n, std::min(units, round));
-      const double all_rounds = static_cast<double>(units) / static_cast<double>(std::min(units, round));
-      s.work_all = 2.0 * all_rounds * network.seq_q / rows;
-      s.large = with_rows(one, rows);
-      s.small = with_rows(one, rows / 2);
-      is_smaller = true;
-    }
+  const double share = static_cast<double>(steps) / static_cast<double>(count(m, large));
+  const bool keeps_rows = n.mask.by_place() && n.mask.history + n.seq_q != n.seq_kv;
+  const std::uint32_t rows = keeps_rows || share >= 1 ? 0 : reduced(n.seq_q, share, m.mac.rows, m.cores);
+  if (rows > 0) {  // one round of heads, with all of its rows and with half of them
+    const Attention one = with_units(n, one_round);
+    const double all_rounds = static_cast<double>(units) / static_cast<double>(one_round);
+    return two_sizes(m, with_rows(one, rows / 2), with_rows(one, rows), 2.0 * all_rounds * n.seq_q / rows);
   }
-  if (s.machine.clusters != machine.clusters && !is_smaller) {  // one cluster's share, unreduced
-    s.small = s.large = n;
-    s.work_small = 0, s.work_large = s.work_all = 1;
-    is_smaller = true;
-  }
-  return is_smaller ? std::optional<Sample>(s) : std::nullopt;
+  if (!s && m.clusters != machine.clusters) s = fewer_clusters(m, n);
+  return s;
 }
 
 }  // namespace
@@ -329,23 +284,28 @@ std::uint64_t burst_bytes(const MachineConfig& m) {
   return std::min<std::uint64_t>(m.dma.burst_bytes, m.own<BankedConfig>().burst_bytes());
 }
 
-std::optional<Sample> sample_of(const MachineConfig& machine, const workload::Workload& w, std::uint64_t steps,
+std::optional<Sample> sample_of(const MachineConfig& m, const workload::Workload& w, std::uint64_t steps,
                                 const StepCount& count) {
-  const std::uint64_t most = 64 * steps;  // how far steps are counted
-  const std::uint64_t here = count(machine, w, most);
+  const std::uint64_t here = count(m, w);
   if (here <= steps) return std::nullopt;
   const double share = static_cast<double>(steps) / static_cast<double>(here);
   if (const Gemm* g = w.gemm()) {
-    if (g->fusion.down > 0) return smaller_network(machine, *g, share);
-    std::optional<Sample> s = product_of_equal_blocks(machine, *g, share);
-    if (!s) s = smaller_product(machine, *g, share, 2 * kFewestOfProduct);
-    return s ? s : smaller_product(machine, *g, share, kFewestOfProduct);
+    if (g->fusion.down > 0) {  // rows of both products are dealt to all cores
+      return smaller_product(m, *g, share, kFewestBlocks * m.mac.rows * m.cores * m.clusters,
+                             kFewestBetween * m.mac.columns);
+    }
+    std::optional<Sample> s = product_of_equal_blocks(m, *g, share);
+    for (const std::uint32_t blocks : {2 * kFewestOfProduct, kFewestOfProduct}) {
+      if (s) break;
+      s = smaller_product(m, *g, share, kFewestOfProduct * m.mac.rows * m.cores, blocks * m.mac.columns * m.clusters);
+    }
+    return s;
   }
-  if (const RowOperation* r = w.rows()) return fewer_rows(machine, *r, share, machine.cores);
+  if (const RowOperation* r = w.rows()) return fewer_rows(m, *r, share);
   const Attention& n = w.attention();
-  if (is_decoding(n)) return fewer_keys(machine, n, share);
+  if (is_decoding(n)) return fewer_keys(m, n, share);
   if (!is_uniform(n)) return std::nullopt;
-  return smaller_attention(machine, n, here, steps, most, count);
+  return smaller_attention(m, n, steps, count);
 }
 
 }  // namespace attnvp::explore

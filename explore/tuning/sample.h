@@ -17,11 +17,11 @@
 namespace attnvp::explore {
 
 struct Sample {
-  MachineConfig machine;
-  std::optional<MachineConfig> machine_of_small;  // if it differs
+  MachineConfig machine, machine_of_small;
   workload::Workload small, large;
   double work_small = 1, work_large = 2, work_all = 1;
-  double repeated = 0.95;  // least share of the larger sample's time that repeats with the work
+  double repeated = 0.95;         // least share of the larger sample's time that repeats with the work
+  bool has_two_machines = false;  // machine_of_small differs
   double extrapolated(double of_small, double of_large) const {
     return std::max(of_large + (work_all - work_large) * (of_large - of_small) / (work_large - work_small),
                     repeated * of_large * work_all / work_large);
@@ -30,8 +30,8 @@ struct Sample {
   double most_of_large(double limit) const { return limit * work_large / work_all / repeated; }
 };
 
-// Events (schedule::count_steps) of a job under some schedule, counted up to `most`.
-using StepCount = std::function<std::uint64_t(const MachineConfig&, const workload::Workload&, std::uint64_t most)>;
+// Events (schedule::count_steps) of a job under some schedule.
+using StepCount = std::function<std::uint64_t(const MachineConfig&, const workload::Workload&)>;
 
 // Burst size in bytes, of DMA or of a DRAM with banks. Each burst is an event.
 std::uint64_t burst_bytes(const MachineConfig& machine);

@@ -32,8 +32,7 @@ std::uint32_t blocks_of_a_core(const schedule::Job& job, std::uint32_t rows) {
 
 // Buffers for the maximum number of K and V tiles keep whole heads resident, which is useful only for grouped queries.
 bool is_worth_trying(const Parameter& p, std::uint32_t value, const schedule::Job& job) {
-  const bool keeps_heads = value == p.most && p.extent == Extent::kCount && std::strcmp(p.name, "kv") == 0;
-  return !keeps_heads || job.rules.group > 1;
+  return value != p.most || std::strcmp(p.name, "kv") != 0 || job.rules.group > 1;
 }
 
 // Multiples of the grain that grow by a third to a half, even shares of the extent, and fractions of one grain.
@@ -105,7 +104,7 @@ std::size_t most_coarse(const Parameter& p) {
   return p.extent == Extent::kKeys ? 5 : 3;
 }
 
-// Values below half a grain are used only if no other fits.
+// Of counts the most promising ones. Values below half a grain are used only if no other fits.
 ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
   ParameterValues all = values_of(p, job, job.block.machine.mac_rows);
   if (p.extent == Extent::kCount && p.named == nullptr) {
@@ -114,11 +113,9 @@ ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
       if (p.tries[i] != hal::kWord) all.push_back(std::min(p.tries[i] * grain_of(p, job), p.most));
     }
     std::sort(all.begin(), all.end());
-  } else if (p.grain != Grain::kOne) {
-    ParameterValues whole;
-    const auto is_whole = [&](std::uint32_t v) { return v >= grain_of(p, job) / 2; };
-    std::copy_if(all.begin(), all.end(), std::back_inserter(whole), is_whole);
-    if (!whole.empty()) all = whole;
+  } else {
+    const auto whole = std::lower_bound(all.begin(), all.end(), grain_of(p, job) / 2);
+    if (whole != all.end()) all.erase(all.begin(), whole);
   }
   all = thinned(all, most_coarse(p));
   if (p.none != nullptr) all.push_back(hal::kWord);
@@ -135,23 +132,23 @@ MemoryUse memory_use_of(const Parameter& p) {
 
 }  // namespace
 
-Space::Space(const Problem& problem, const TileLimits& limits)
+Space::Space(const Problem& problem, const workload::Gemm* smaller)
     : problem_(problem),
       dataflow_(problem.schedule.declaration()),
       job_(job::make_job(problem.machine, problem.network, problem.schedule)),
       extents_(job_),
       given_(job::words_of(problem.schedule.tiling, dataflow_)) {
-  hal::Layer& layer = extents_.block.layer;
-  layer.seq_q = std::min(layer.seq_q, limits.rows);
-  layer.seq_kv = std::min(layer.seq_kv, limits.columns);
-  layer.emb = std::min(layer.emb, limits.depth);
+  if (smaller != nullptr) {
+    hal::Layer& layer = extents_.block.layer;
+    layer.seq_q = std::min(layer.seq_q, smaller->rows);
+    layer.seq_kv = std::min(layer.seq_kv, smaller->columns);
+    layer.emb = std::min(layer.emb, smaller->depth);
+  }
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = static_cast<int>(i);
     coarse_.push_back(is_open(i) ? coarse_of(parameter(i), extents_) : ParameterValues{given_[i]});
   }
 }
-
-bool Space::any_open() const { return std::count(given_.begin(), given_.end(), 0U) > 0; }
 
 std::uint64_t Space::coarse_points() const {
   std::uint64_t points = 1;
@@ -219,12 +216,6 @@ bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
   return true;
 }
 
-std::vector<bool> Space::fixed(const ParameterVector& vector) const {
-  std::vector<bool> all;
-  for (std::size_t i = 0; i < vector.size(); ++i) all.push_back(!is_open(i) || vector[i] == hal::kWord);
-  return all;
-}
-
 std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
   const Parameter& p = parameter(i);
   const std::uint32_t extent = schedule::largest(p, extents_), grain = grain_of(p, extents_);
@@ -261,7 +252,7 @@ ParameterVector Space::guess(const ParameterVector& words) const {
 }
 
 // Enumerates all combinations of symbolic and named values.
-void Space::each_word(std::size_t i, ParameterVector words, bool counts,
+void Space::each_word(std::size_t i, ParameterVector words,
                       const std::function<void(const ParameterVector&)>& visit) const {
   if (i == words.size()) return visit(words);
   const Parameter& p = parameter(i);
@@ -270,12 +261,11 @@ void Space::each_word(std::size_t i, ParameterVector words, bool counts,
     choices.resize(p.most);
     std::iota(choices.begin(), choices.end(), 1U);
   } else if (words[i] == 0 && p.none != nullptr) {
-    if (counts && p.extent == Extent::kCount) choices = values_of(p, extents_, 1);
     choices.push_back(hal::kWord);
   }
   for (const std::uint32_t choice : choices) {
     words[i] = choice;
-    each_word(i + 1, words, counts, visit);
+    each_word(i + 1, words, visit);
   }
 }
 
@@ -295,9 +285,12 @@ ParameterVector Space::shared_evenly(ParameterVector vector, const std::vector<b
 
 std::vector<ParameterVector> Space::starts() {
   std::vector<ParameterVector> all = legal_starts();
-  if (!all.empty()) return all;
-  allows_fewer_cores_ = true;
-  return legal_starts();
+  if (all.empty()) {
+    allows_fewer_cores_ = true;
+    all = legal_starts();
+  }
+  if (all.empty()) refuse();
+  return all;
 }
 
 std::vector<ParameterVector> Space::legal_starts() {
@@ -324,8 +317,7 @@ std::vector<ParameterVector> Space::legal_starts() {
     with_largest({Extent::kKeys, Extent::kQueries, Extent::kDepth});
     if (dataflow_.is(firmware::kOneStep)) add(shared_evenly(modest, keep), keep);
   };
-  each_word(0, given_, false, begin);
-  if (all.empty()) each_word(0, given_, true, begin);
+  each_word(0, given_, begin);
   return all;
 }
 
@@ -357,7 +349,7 @@ std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vect
     if (is_open(i) && parameter(i).none != nullptr) {
       ParameterVector other = vector;
       other[i] = vector[i] == hal::kWord ? first_guess(i, rows_of(vector)) : hal::kWord;
-      std::vector<bool> keep = fixed(other);
+      std::vector<bool> keep(vector.size());
       keep[i] = true;
       add(other, keep);
     }
@@ -368,7 +360,7 @@ std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vect
         ParameterVector other = vector;
         other[i] = stepped(i, vector, up, far);
         if (other[i] == vector[i]) continue;
-        std::vector<bool> keep = fixed(other);
+        std::vector<bool> keep(vector.size());
         keep[i] = true;
         add(other, keep);
       }
@@ -385,7 +377,7 @@ std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vect
       other[i] = stepped(i, vector, true, true);
       other[k] = stepped(k, other, false, true);
       if (other[i] == vector[i] || other[k] == vector[k]) continue;
-      std::vector<bool> keep = fixed(other);
+      std::vector<bool> keep(vector.size());
       keep[i] = keep[k] = true;
       add(other, keep);
     }
@@ -394,10 +386,11 @@ std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vect
   return all;
 }
 
-job::Tiling Space::tiling(const ParameterVector& vector) const {
-  return job::tiling_of(vector, dataflow_, *problem_.schedule.firmware);
+job::Schedule Space::schedule(const ParameterVector& vector) const {
+  job::Schedule schedule = problem_.schedule;
+  schedule.tiling = job::tiling_of(vector, dataflow_, *schedule.firmware);
+  return schedule;
 }
-ParameterVector Space::vector(const job::Tiling& tiling) const { return job::words_of(tiling, dataflow_); }
 
 void Space::refuse() const {
   schedule::Job job = job_;

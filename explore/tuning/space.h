@@ -27,20 +27,15 @@ struct Problem {
 
 using ParameterVector = std::vector<std::uint32_t>;
 
-struct TileLimits {
-  std::uint32_t rows = UINT32_MAX, columns = UINT32_MAX, depth = UINT32_MAX;
-};
-
 class Space {
  public:
-  // `limits`: for tiles of scores or of a product. Throws config::ConfigError if layer,
-  // dataflow and machine are incompatible.
-  explicit Space(const Problem& problem, const TileLimits& limits = {});
+  // Tiles of a product do not exceed `smaller`. Throws config::ConfigError if layer, dataflow and machine are
+  // incompatible.
+  explicit Space(const Problem& problem, const workload::Gemm* smaller = nullptr);
 
   std::size_t parameters() const { return given_.size(); }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
   bool is_open(std::size_t i) const { return given_[i] == 0; }
-  bool any_open() const;
 
   // Candidate numbers of parameter i, given the other values of `at`; ascending, without the symbolic value.
   std::vector<std::uint32_t> values(std::size_t i, const ParameterVector& at) const;
@@ -49,7 +44,7 @@ class Space {
   std::uint64_t coarse_points() const;
 
   // Legal starting points: for every combination of symbolic values, a small one and several larger ones. If no tiling
-  // fits with all cores, those that run on fewer cores.
+  // fits with all cores, those that run on fewer cores. If there are none, throws as refuse().
   std::vector<ParameterVector> starts();
   // Reduces parameters that are not fixed until the vector is legal. Returns false if that is impossible.
   bool shrink(ParameterVector& vector, const std::vector<bool>& fixed);
@@ -64,24 +59,21 @@ class Space {
   };
   std::vector<SpaceNeighbour> neighbours(const ParameterVector& vector);
 
-  job::Tiling tiling(const ParameterVector& vector) const;
-  ParameterVector vector(const job::Tiling& tiling) const;
-  const Problem& problem() const { return problem_; }
+  job::Schedule schedule(const ParameterVector& vector) const;
+  const ParameterVector& given() const { return given_; }  // 0: open
 
   // Reports in one sentence why no vector fits. Throws job::RunError or job::TilingError.
   [[noreturn]] void refuse() const;
 
  private:
   const schedule::Need& need(const ParameterVector& vector);
-  std::vector<bool> fixed(const ParameterVector& vector) const;
   std::uint32_t first_guess(std::size_t i, std::uint32_t rows) const;
   std::uint32_t rows_of(const ParameterVector& vector) const;
   ParameterVector guess(const ParameterVector& words) const;
   std::vector<ParameterVector> legal_starts();
   ParameterVector shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const;
   // `counts`: also enumerates all numbers of parameters that have a symbolic value.
-  void each_word(std::size_t i, ParameterVector words, bool counts,
-                 const std::function<void(const ParameterVector&)>& visit) const;
+  void each_word(std::size_t i, ParameterVector words, const std::function<void(const ParameterVector&)>& visit) const;
 
   const Problem& problem_;
   const firmware::Dataflow& dataflow_;

@@ -6,19 +6,21 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "explore/tuning/evaluator.h"
 #include "explore/tuning/space.h"
+#include "platform/base/random.h"
 
 namespace attnvp::explore {
 
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Legal vectors to evaluate next, independent of each other's cost; empty: the strategy has ended.
+  // Vectors to evaluate next, independent of each other's cost; empty: the strategy has ended. The tuner evaluates a
+  // vector only once, and no illegal one; it ends a strategy that proposes no new ones.
   virtual std::vector<ParameterVector> propose() = 0;
   // Reports the cost of a proposed vector. Every vector is observed before the next proposal.
   virtual void observe(const ParameterVector& vector, const Cost& cost) = 0;
@@ -26,18 +28,6 @@ class Strategy {
   virtual double limit() const { return Cost().first; }
   // True if no vector of the space costs less than the best observed one.
   virtual bool is_complete() const { return false; }
-};
-
-// Integers of std::mt19937_64. The standard's distributions are not used, because libraries implement them differently.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t n) { return engine_() % n; }  // n is small: the bias is below n / 2^64
-  bool percent(std::uint64_t chance) { return below(100) < chance; }
-  double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }  // [0, 1)
-
- private:
-  std::mt19937_64 engine_;
 };
 
 // Multi-start coordinate descent: from the cheapest starting point, repeatedly to a cheaper neighbour; then from the
@@ -55,11 +45,9 @@ class Descent final : public Strategy {
   Space& space_;
   std::vector<ParameterVector> starts_;                      // not evaluated yet
   std::vector<std::pair<Cost, ParameterVector>> evaluated_;  // starting points without a descent
-  std::map<ParameterVector, Cost> known_;
-  bool begun_ = false;
-  ParameterVector here_;
-  Cost here_cost_, best_;
-  std::vector<Space::SpaceNeighbour> neighbours_;     // remaining neighbours of here_, the next one last
+  std::set<ParameterVector> known_;
+  Cost here_, best_;                                  // cost of the current vector, and the least
+  std::vector<Space::SpaceNeighbour> neighbours_;     // remaining neighbours of the current vector, the next one last
   std::map<std::uint32_t, std::uint64_t> successes_;  // move to the step at which it last reduced the cost
   std::uint64_t steps_ = 0;
 };
@@ -67,14 +55,14 @@ class Descent final : public Strategy {
 // Exhaustive search over the coarse values.
 class GridSearch final : public Strategy {
  public:
-  explicit GridSearch(Space& space) : space_(space), next_(space.parameters(), 0) {}
+  explicit GridSearch(const Space& space) : space_(space), next_(space.parameters(), 0) {}
   std::vector<ParameterVector> propose() override;
   void observe(const ParameterVector& /*vector*/, const Cost& cost) override { best_ = std::min(best_, cost.first); }
   double limit() const override { return best_; }
   bool is_complete() const override { return ended_; }
 
  private:
-  Space& space_;
+  const Space& space_;
   std::vector<std::size_t> next_;
   bool ended_ = false;
   double best_ = Cost().first;
@@ -84,54 +72,42 @@ class GridSearch final : public Strategy {
 // mutation to a neighbouring or random value, elitism of two.
 class Genetic final : public Strategy {
  public:
-  Genetic(Space& space, std::uint64_t seed, std::vector<ParameterVector> starts);
+  Genetic(Space& space, std::uint64_t seed, std::vector<ParameterVector> starts)
+      : space_(space), random_(seed), starts_(std::move(starts)) {}
   std::vector<ParameterVector> propose() override;
-  void observe(const ParameterVector& vector, const Cost& cost) override;
+  void observe(const ParameterVector& vector, const Cost& cost) override { population_.emplace_back(cost, vector); }
 
  private:
-  struct Individual {
-    ParameterVector genes;
-    Cost cost;
-  };
-  const Individual& select();
+  const ParameterVector& select();
   ParameterVector child();
   ParameterVector random_vector();
 
   Space& space_;
-  Random random_;
+  RandomSource random_;
   std::vector<ParameterVector> starts_;
-  std::vector<Individual> population_;
-  std::map<ParameterVector, Cost> known_;
-  int idle_ = 0;  // generations without new vectors
-  bool begun_ = false;
+  std::vector<std::pair<Cost, ParameterVector>> population_;
 };
 
 // Monte Carlo tree search (MAS-Attention, section 4.2) over the coarse values. A node fixes one parameter more than its
 // parent, UCT selects children, and a rollout fixes the others at random.
 class Mcts final : public Strategy {
  public:
-  Mcts(Space& space, std::uint64_t seed) : space_(space), random_(seed), nodes_(1) {}
+  Mcts(const Space& space, std::uint64_t seed) : space_(space), random_(seed) {}
   std::vector<ParameterVector> propose() override;
   void observe(const ParameterVector& vector, const Cost& cost) override;
 
  private:
   struct SearchNode {
-    std::uint32_t depth = 0, value = 0;  // number of fixed parameters; value of the last one
     std::uint32_t visits = 0;
     double sum = 0, best = 0;  // rewards
-    bool closed = false;       // every vector below is known
-    std::vector<std::uint32_t> children;
+    bool is_closed = false;    // every vector below is known
   };
-  void expand(std::uint32_t node);
-  std::uint32_t choose(const SearchNode& node);
-  void reward(double reward);
+  std::uint32_t choose(const ParameterVector& prefix);
 
-  Space& space_;
-  Random random_;
-  std::vector<SearchNode> nodes_;
-  std::vector<std::uint32_t> path_;
-  std::map<ParameterVector, Cost> known_;
-  double reference_ = 0;  // first finite cost; rewards are relative to it
+  const Space& space_;
+  RandomSource random_;
+  std::map<ParameterVector, SearchNode> nodes_;  // by the fixed parameters
+  double reference_ = 0;                         // first finite cost; rewards are relative to it
 };
 
 // "descent", "grid", "ga", "mcts"; nullptr for other names.

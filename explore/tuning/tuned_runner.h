@@ -15,7 +15,12 @@ class TunedRunner {
       : machine_(machine), energy_(energy), options_(std::move(options)), runner_(machine, energy, full_data) {}
 
   // Throws as tune() and job::Runner::run() do.
-  job::Schedule complete(const workload::Workload& network, const job::Schedule& schedule);
+  job::Schedule complete(const workload::Workload& network, const job::Schedule& schedule) {
+    const std::string key = network.name() + network.identity() + schedule.text + job::tiling_option(schedule.tiling);
+    const auto known = known_.find(key);
+    if (known != known_.end()) return known->second;
+    return known_[key] = tune(machine_, network, schedule, energy_, options_);
+  }
   job::RunResult run(const workload::Workload& network, const job::Schedule& schedule,
                      const job::Tensors* tensors = nullptr, const job::RunOptions& options = {}) {
     return runner_.run(network, complete(network, schedule), tensors, options);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct TuningOptions {
   bool use_cache = true;  // use the persistent cache (cache.h)
   std::function<void(const TuningProgress&)> progress;
   std::function<bool()> is_stopped;  // polled between evaluations; the best result so far is returned
+  bool must_stop() const { return is_stopped && is_stopped(); }
 
   // `--tiling auto`.
   void search_longer() { evaluations = 400, enough = equal = 1; }
@@ -63,17 +65,18 @@ struct TuningResult {
 class Tuner {
  public:
   // Throws job::RunError or config::ConfigError if nothing fits.
-  Tuner(Problem problem, const TuningOptions& options, const TileLimits& limits = {});
+  Tuner(Problem problem, const TuningOptions& options, const workload::Gemm* smaller = nullptr);
 
   // The starting point with the fewest events, for choosing the smaller job.
-  job::Schedule first() const;
+  job::Schedule first() const { return space_.schedule(starts_.front()); }
   // Runs up to `evaluations` evaluations (`evaluator` is of this job or of a smaller one), until one costs at most
-  // `enough`. Returns false if there are no candidates left.
-  bool advance(Evaluator& evaluator, std::uint64_t evaluations, double enough);
+  // `enough`.
+  void advance(Evaluator& evaluator, std::uint64_t evaluations, double enough);
   // The cheapest evaluations, at most `most`. Costs within options.equal are ordered by energy, or by cycles.
   std::vector<Evaluation> best(std::size_t most) const;
-  bool any() const { return !found_.empty(); }
-  bool is_complete() const { return strategy_->is_complete(); }
+  double least_cost() const { return log_.empty() ? Cost().first : log_.back().best; }
+  bool has_ended() const { return has_ended_; }  // the search has no candidates left, or no gain any more
+  bool is_complete() const { return has_ended_ && strategy_->is_complete(); }
   const std::vector<LogEntry>& log() const { return log_; }
   const Space& space() const { return space_; }
   const Problem& problem() const { return problem_; }
@@ -85,10 +88,13 @@ class Tuner {
   std::vector<ParameterVector> starts_;
   std::unique_ptr<Strategy> strategy_;
   std::vector<ParameterVector> proposed_;  // not evaluated yet, the next one last
+  std::map<ParameterVector, Cost> known_;  // of all proposals; infinite for illegal ones
+  std::uint64_t repeated_ = 0;             // proposals in turn that were known
   std::vector<Evaluation> found_;          // successful evaluations
   std::vector<LogEntry> log_;
   double last_gain_ = Cost().first;  // least cost at the last gain of more than options.equal
   std::uint64_t idle_ = 0;           // evaluations since then
+  bool has_ended_ = false;
 };
 
 // Sorts by cost; costs within the factor `equal` of the least are ordered by energy, or by cycles.

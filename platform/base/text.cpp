@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -148,5 +150,9 @@ std::size_t line_width() {
 }
 
 std::size_t message_width() { return width_of(STDERR_FILENO, kUnlimited); }
+
+std::string uuid_of(const std::string& text) {
+  return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
+}
 
 }  // namespace attnvp::text

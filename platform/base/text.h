@@ -24,6 +24,9 @@ std::size_t first_not_utf8(std::string_view text);
 // For HTML and SVG, in content and in double-quoted attributes.
 std::string escaped_for_html(std::string_view text);
 
+// Name-based UUID of a text (SHA-1), as a key.
+std::string uuid_of(const std::string& text);
+
 // Prints one line to stderr that starts with "attnvp: ".
 void complain(std::string_view sentence);
 

@@ -59,7 +59,8 @@ using TilingText = std::vector<std::pair<std::string, std::string>>;
 TilingText tiling_text(const Tiling& tiling);
 // For output: without keywords of unused parameters.
 TilingText tiling_in_short(const Tiling& tiling);
-std::string tiling_line(const Tiling& tiling);  // "nq=64 kv=stream"
+std::string tiling_line(const Tiling& tiling);    // "nq=64 kv=stream"
+std::string tiling_option(const Tiling& tiling);  // all parameters, for parse_tiling: "nq=64,kv=stream"
 
 // A number, or the parameter's keyword for hal::kWord.
 std::string value_text(const Tiling& tiling, std::string_view name);

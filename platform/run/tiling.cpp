@@ -161,6 +161,13 @@ std::string tiling_line(const Tiling& tiling) {
   return line;
 }
 
+std::string tiling_option(const Tiling& tiling) {
+  std::string list;
+  for (const auto& [name, value] : tiling_text(tiling))
+    list += fmt::format("{}{}={}", list.empty() ? "" : ",", name, value);
+  return list;
+}
+
 std::string value_text(const Tiling& tiling, std::string_view name) {
   const Parameter* const p = find(tiling.firmware(), name);
   const std::uint32_t value = tiling[name];

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "explore/tuning/strategy.h"
+#include "platform/base/random.h"
 #include "platform/machine/error.h"
 
 namespace attnvp::explore {
@@ -67,7 +67,7 @@ class MadeUp : public DatabaseFolder {
 };
 
 TEST(Pareto, AgreesWithComparingAllPairs) {
-  explore::Random random(5);
+  RandomSource random(5);
   for (const std::size_t goals : {2U, 3U}) {
     for (int round = 0; round < 50; ++round) {
       std::vector<std::vector<double>> costs(60);

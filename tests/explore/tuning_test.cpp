@@ -159,7 +159,7 @@ TEST(Tuner, ChoosesBySmallerJobsAsByWholeOnes) {
 TEST(Evaluator, EstimatesAProductOfLessDepth) {
   const MachineConfig machine = config::load_hardware("a100-80gb", {"clusters=12"});
   const config::EnergyTable energy = config::load_energy(machine.energy);
-  const StepCount many = [](const MachineConfig&, const workload::Workload&, std::uint64_t) { return 10'000'000; };
+  const StepCount many = [](const MachineConfig&, const workload::Workload&) { return 10'000'000; };
   for (const char* net : {"gemm:512x2048x4096", "gemm:128x4096x8192", "gemm:700x1536x3000"}) {
     const workload::Workload network = workload::load(net);
     const std::optional<Sample> sample = sample_of(machine, network, 20'000, many);
@@ -182,7 +182,7 @@ TEST(Evaluator, EstimatesAProductOfLessDepth) {
 TEST(Evaluator, EstimatesANetworkOfFewerRowsOrColumns) {
   const MachineConfig machine = config::load_hardware("edge-16nm");
   const config::EnergyTable energy = config::load_energy(machine.energy);
-  const StepCount many = [](const MachineConfig&, const workload::Workload&, std::uint64_t) { return 1'000'000; };
+  const StepCount many = [](const MachineConfig&, const workload::Workload&) { return 1'000'000; };
   const std::pair<const char*, bool> networks[] = {
       {"gemm:4096x1024x256,activation=silu,gated=1,down=256,residual=1", true}, {"gemm:4x32768x512,down=512", false}};
   for (const auto& [net, has_fewer_rows] : networks) {
@@ -235,7 +235,7 @@ TEST(Portfolio, IsNoSlowerThanItsDataflows) {
 
 TEST(Portfolio, SaysWhatItBeats) {
   const auto candidate = [](const char* dataflow, double cycles, bool whole) {
-    return Candidate{job::parse_dataflow(dataflow), cycles, whole, cycles};
+    return Candidate{job::parse_dataflow(dataflow), cycles, whole};
   };
   Portfolio all;
   all.least_cycles = 500;

@@ -1,4 +1,4 @@
-#include "explore/tuning/convergence.h"
+#include "explore/layers/convergence.h"
 
 #include <fmt/format.h>
 
