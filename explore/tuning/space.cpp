@@ -252,7 +252,7 @@ ParameterVector Space::guess(const ParameterVector& words) const {
 }
 
 // Enumerates all combinations of symbolic and named values.
-void Space::each_word(std::size_t i, ParameterVector words,
+void Space::each_word(std::size_t i, ParameterVector words, bool counts,
                       const std::function<void(const ParameterVector&)>& visit) const {
   if (i == words.size()) return visit(words);
   const Parameter& p = parameter(i);
@@ -261,11 +261,12 @@ void Space::each_word(std::size_t i, ParameterVector words,
     choices.resize(p.most);
     std::iota(choices.begin(), choices.end(), 1U);
   } else if (words[i] == 0 && p.none != nullptr) {
+    if (counts && p.extent == Extent::kCount) choices = values_of(p, extents_, 1);
     choices.push_back(hal::kWord);
   }
   for (const std::uint32_t choice : choices) {
     words[i] = choice;
-    each_word(i + 1, words, visit);
+    each_word(i + 1, words, counts, visit);
   }
 }
 
@@ -317,7 +318,8 @@ std::vector<ParameterVector> Space::legal_starts() {
     with_largest({Extent::kKeys, Extent::kQueries, Extent::kDepth});
     if (dataflow_.is(firmware::kOneStep)) add(shared_evenly(modest, keep), keep);
   };
-  each_word(0, given_, begin);
+  each_word(0, given_, false, begin);
+  if (all.empty()) each_word(0, given_, true, begin);
   return all;
 }
 

@@ -73,7 +73,8 @@ class Space {
   std::vector<ParameterVector> legal_starts();
   ParameterVector shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const;
   // `counts`: also enumerates all numbers of parameters that have a symbolic value.
-  void each_word(std::size_t i, ParameterVector words, const std::function<void(const ParameterVector&)>& visit) const;
+  void each_word(std::size_t i, ParameterVector words, bool counts,
+                 const std::function<void(const ParameterVector&)>& visit) const;
 
   const Problem& problem_;
   const firmware::Dataflow& dataflow_;

@@ -165,13 +165,25 @@ std::vector<config::Setting> in_blocks(const workload::Workload& layer, const jo
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);
 
-// Runs an operation on a machine with settings by a choice that names its dataflow or leaves it to the fastest.
-// Throws job::RunError if its tiles do not fit.
-job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
-                          const workload::Workload& operation, const KernelChoice& kernel);
-// The choices' first that fits, or the fastest.
-job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
-                          const workload::Workload& operation, const KernelChoices& kernels);
+// Runs operations on a machine with settings. The platform of the last settings is kept for the next operation:
+// elaborating the clusters of a GPU takes longer than many kernels.
+class KernelRunner {
+ public:
+  explicit KernelRunner(std::string hardware);
+  ~KernelRunner();
+
+  // By a choice that names its dataflow or leaves it to the fastest. Throws job::RunError if its tiles do not fit.
+  job::RunResult run(const std::vector<std::string>& settings, const workload::Workload& operation,
+                     const KernelChoice& kernel);
+  // The choices' first that fits, or the fastest.
+  job::RunResult run(const std::vector<std::string>& settings, const workload::Workload& operation,
+                     const KernelChoices& kernels);
+
+ private:
+  struct Kept;
+  const std::string hardware_;
+  std::unique_ptr<Kept> kept_;
+};
 
 // Rows that are jobs given by texts of --net, run as the table has it.
 class KernelRows : public JobSet {
@@ -183,14 +195,15 @@ class KernelRows : public JobSet {
     std::string note;  // what was run
   };
   // `otherwise`: where the table has no entry for the kind and none for the row's labels.
-  Prediction run(const DataRow& row, const std::string& net, const KernelChoice& otherwise) const;
+  Prediction run(const DataRow& row, const std::string& net, const KernelChoice& otherwise);
 
  private:
-  Prediction run(const std::string& net, const DataRow& row, const std::vector<KernelChoice>& choices) const;
+  Prediction run(const std::string& net, const DataRow& row, const std::vector<KernelChoice>& choices);
 
   const DataSetOptions options_;
   const std::string hardware_;
   const KernelTable table_;
+  KernelRunner runner_;
 };
 
 // "attention", "gemm", "gemv", "softmax", "norm" or "elementwise": the kind of a text of --net.

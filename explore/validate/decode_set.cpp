@@ -28,6 +28,7 @@ double host_seconds(const HostTime& host, double requests) {
 std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::vector<std::string>& settings,
                                         const KernelTable& table, const std::vector<workload::LayerGroup>& of_batch,
                                         const std::vector<workload::LayerGroup>& of_tokens) {
+  KernelRunner runner(hardware);
   std::map<std::string, KernelSums> known;
   std::vector<StepLayers> layers;
   for (std::size_t g = 0; g < of_batch.size(); ++g) {
@@ -39,7 +40,7 @@ std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::
           is_last || mine.workload.is_attention() ? mine : of_tokens[g].operations[i];
       const auto [found, is_new] = known.try_emplace(operation.workload.identity());
       if (is_new) {
-        found->second = sums_of(run_kernel(hardware, settings, operation.workload, table.of(operation.workload)));
+        found->second = sums_of(runner.run(settings, operation.workload, table.of(operation.workload)));
       }
       group.kernels.push_back({operation.name, operation.count, found->second});
     }
@@ -70,7 +71,7 @@ KernelSums sums_of(const std::vector<StepLayers>& layers) {
 Ranged standing_watts(const std::string& hardware, const std::vector<std::string>& settings) {
   KernelChoice any;
   any.dataflow = "rows";
-  const KernelSums kernel = sums_of(run_kernel(hardware, settings, workload::load("copy:1x1024"), any));
+  const KernelSums kernel = sums_of(KernelRunner(hardware).run(settings, workload::load("copy:1x1024"), any));
   Ranged watts;
   watts.add(1 / kernel.seconds, kernel.standing_j);
   return watts;

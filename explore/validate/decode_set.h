@@ -24,7 +24,7 @@ struct StepLayers {
 };
 
 // Runs the kernels of a step; equal operations run once. Attention and the last projection are those of `of_batch`,
-// the other operations those of `of_tokens`. Throws as run_kernel does.
+// the other operations those of `of_tokens`. Throws as KernelRunner::run does.
 std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::vector<std::string>& settings,
                                         const KernelTable& table, const std::vector<workload::LayerGroup>& of_batch,
                                         const std::vector<workload::LayerGroup>& of_tokens);

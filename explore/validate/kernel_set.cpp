@@ -210,10 +210,10 @@ KernelRows::KernelRows(const DataSetOptions& options, const char* machine)
     : JobSet(options, machine),
       options_(options),
       hardware_(options.hardware.empty() ? machine : options.hardware),
-      table_(load_kernel_table(hardware_)) {}
+      table_(load_kernel_table(hardware_)),
+      runner_(hardware_) {}
 
-KernelRows::Prediction KernelRows::run(const DataRow& row, const std::string& net,
-                                       const KernelChoice& otherwise) const {
+KernelRows::Prediction KernelRows::run(const DataRow& row, const std::string& net, const KernelChoice& otherwise) {
   const workload::Workload layer = layer_of(row, net);
   const KernelChoices of_kind = table_.of(layer);
   std::vector<std::vector<KernelChoice>> parts = {of_kind.all};  // alternatives of the kind, then of each label
@@ -238,7 +238,7 @@ KernelRows::Prediction KernelRows::run(const DataRow& row, const std::string& ne
 }
 
 KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& row,
-                                       const std::vector<KernelChoice>& choices) const {
+                                       const std::vector<KernelChoice>& choices) {
   KernelChoice chosen;
   std::vector<std::string> settings = options_.settings;
   std::vector<config::Setting> layer_settings;
@@ -252,35 +252,53 @@ KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& ro
   if (!options_.dataflow.empty()) chosen = choice_of(options_.dataflow);
   chosen.settings.clear();  // in `settings`, in the order of the table
   const workload::Workload layer = layer_of(row, layer_settings.empty() ? net : replaced(net, layer_settings));
-  Prediction p{run_kernel(hardware_, settings, layer, chosen), {}};
+  Prediction p{runner_.run(settings, layer, chosen), {}};
   p.note = p.result.schedule.text;
   for (const config::Setting& s : layer_settings) p.note += fmt::format(" with {}={}", s.path, s.text);
   for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) p.note += " --set " + settings[i];
   return p;
 }
 
-job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
-                          const workload::Workload& operation, const KernelChoice& kernel) {
+struct KernelRunner::Kept {
+  std::vector<std::string> settings;
+  MachineConfig machine;
+  config::EnergyTable energy;
+  explore::TunedRunner runner{machine, energy, false};
+};
+
+KernelRunner::KernelRunner(std::string hardware) : hardware_(std::move(hardware)) {}
+KernelRunner::~KernelRunner() = default;
+
+job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const workload::Workload& operation,
+                                 const KernelChoice& kernel) {
   std::vector<std::string> all = settings;
   all.insert(all.end(), kernel.settings.begin(), kernel.settings.end());
-  const MachineConfig machine = config::load_hardware(hardware, all);
-  const config::EnergyTable energy = config::load_energy(machine.energy);
+  if (kept_ == nullptr || kept_->settings != all) {
+    kept_.reset();  // before the next one is made
+    const MachineConfig machine = config::load_hardware(hardware_, all);
+    kept_.reset(new Kept{all, machine, config::load_energy(machine.energy)});
+  }
   job::Schedule schedule;
   if (kernel.dataflow.empty() || kernel.dataflow == "auto") {
-    schedule = explore::pick_dataflow(machine, operation, {}, energy).best().schedule;
+    schedule = explore::pick_dataflow(kept_->machine, operation, {}, kept_->energy).best().schedule;
   } else {
     schedule = job::parse_dataflow(kernel.dataflow);
     schedule.tiling = tiling_for(operation, kernel);
   }
-  return explore::TunedRunner(machine, energy, false).run(operation, schedule);
+  try {
+    return kept_->runner.run(operation, schedule);
+  } catch (const job::RunError&) {
+    kept_.reset();  // a platform is of no use after a failure
+    throw;
+  }
 }
 
-job::RunResult run_kernel(const std::string& hardware, const std::vector<std::string>& settings,
-                          const workload::Workload& operation, const KernelChoices& kernels) {
+job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const workload::Workload& operation,
+                                 const KernelChoices& kernels) {
   const std::vector<KernelChoice> fastest_dataflow(1);
   return applied(
       kernels.all.empty() ? fastest_dataflow : kernels.all, kernels.takes_fastest,
-      [&](const KernelChoice& kernel) { return run_kernel(hardware, settings, operation, kernel); },
+      [&](const KernelChoice& kernel) { return run(settings, operation, kernel); },
       [](const job::RunResult& result) { return result.seconds(); });
 }
 
