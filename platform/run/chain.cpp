@@ -8,7 +8,6 @@
 
 #include "platform/run/golden/golden_kernels.h"
 #include "platform/run/golden/reference.h"
-#include "platform/run/operations.h"
 
 namespace attnvp::job {
 
@@ -238,15 +237,19 @@ void LayerChain::bind(const Store<Number>& store, const LayerOperation& o, std::
     }
     return;
   }
-  const auto elements = operands_of(o.workload);
-  to.q = input(0, r.has_residual ? all : elements.q);
-  if (r.has_residual) {
-    const std::vector<Number> residual = input(1, all);
-    to.q.insert(to.q.end(), residual.begin(), residual.end());
+  to.q = input(0, r.opcode == hal::Opcode::kActivate && r.is_gated ? 2 * all : all);
+  if (r.opcode == hal::Opcode::kNorm) {
+    if (r.has_residual) {
+      const std::vector<Number> residual = input(1, all);
+      to.q.insert(to.q.end(), residual.begin(), residual.end());
+    }
+    to.k = input(vectors_of(r), columns);
+    if (r.norm == workload::Norm::kLayerNorm) to.v = input(vectors_of(r) + 1, columns);
+  } else if (r.opcode == hal::Opcode::kRotate) {
+    to.k = input(1, std::uint64_t{r.rows} * r.head);
+  } else if (r.opcode != hal::Opcode::kSoftmax && hal::find(r.opcode)->operands[2].name != nullptr) {  // two tensors
+    to.k = input(1, all);
   }
-  if (!takes_row_step(o.workload)) return;
-  if (elements.k > 0) to.k = input(vectors_of(r), elements.k);
-  if (elements.v > 0) to.v = input(vectors_of(r) + 1, elements.v);
 }
 
 // Returns whether the tensor has changed.
