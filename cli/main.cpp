@@ -2,7 +2,7 @@
 #include <systemc>
 
 #include "cli/commands.h"
-#include "platform/schedule/programs.h"
+#include "platform/base/heap.h"
 
 int sc_main(int argc, char** argv) {
   using namespace attnvp::cli;
@@ -21,7 +21,7 @@ int sc_main(int argc, char** argv) {
 
 // Replaces SystemC's main, which prints a banner.
 int main(int argc, char** argv) {
-  attnvp::schedule::keep_freed_pages();
+  attnvp::files::set_up_heap();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   return sc_core::sc_elab_and_sim(argc, argv);
 }

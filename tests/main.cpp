@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <systemc>
 
-#include "platform/schedule/programs.h"
+#include "platform/base/heap.h"
 
 // Every test program's start. libsystemc has a main of its own, which prints a banner and calls sc_main.
 int sc_main(int argc, char** argv) {
@@ -18,7 +18,7 @@ int sc_main(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-  attnvp::schedule::keep_freed_pages();
+  attnvp::files::set_up_heap();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   setenv("ATTNVP_PROTOCOL_CHECK", "1",
          0);  // before every target of every platform (models/interconnect/bus/protocol_checker.h)

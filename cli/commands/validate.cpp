@@ -49,13 +49,10 @@ int validate(const ValidateArguments& a) {
   files::Output* const svg_file = outputs.open("--svg", a.svg);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
-  std::vector<validate::SetResult> results;
-  for (const std::string& path : paths) {
-    ProgressBar bar;
-    results.push_back(validate::validate(path, options, [&](std::size_t done, std::size_t rows) {
-      bar.update(done, rows, std::filesystem::path(path).stem().string());
-    }));
-  }
+  ProgressBar bar;
+  const std::string title = all ? "all sets" : std::filesystem::path(paths.front()).stem().string();
+  const std::vector<validate::SetResult> results =
+      validate::validate(paths, options, [&](std::size_t done, std::size_t rows) { bar.update(done, rows, title); });
   const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
   if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
   if (html_file != nullptr) html_file->write(validate::to_html(results), files::Form::kHtml);

@@ -21,9 +21,9 @@ class CourseSet : public DataSet {
  public:
   explicit CourseSet(const DataSetOptions& options)
       : options_(options),
-        table_(load_kernel_table(hardware())),
         limit_w_(config::load_hardware(hardware(), options.settings).technology.tdp_watts),
-        standing_w_(standing_watts(hardware(), options.settings)) {}
+        runner_(hardware(), options.settings),
+        standing_w_(runner_.standing_watts()) {}
 
   std::string hardware() const override { return options_.hardware.empty() ? "rtxa6000" : options_.hardware; }
 
@@ -42,13 +42,12 @@ class CourseSet : public DataSet {
     const double watts = row.positive("power_w");
     const std::string series = decodes ? "" : state;
     if (requests == 0) {
-      const double share = table_.host.idle_share;
+      const double share = runner_.host().idle_share;
       return {{"", watts, share * standing_w_.value, "W", "no request", share * standing_w_.low,
                share * standing_w_.high, series}};
     }
     const auto batch = static_cast<double>(requests);
-    const ServedStep step(sums_of(kernels_of_row(row, hardware(), options_.settings, options_.network, table_)),
-                          table_.host, batch, limit_w_);
+    const ServedStep step(sums_of(kernels_of_row(row, options_.network, runner_)), runner_.host(), batch, limit_w_);
     const auto watts_at = [&](double Ranged::*of) { return step.predicted(of).joules / step.predicted(of).seconds; };
     const double step_ms = step.predicted(&Ranged::value).seconds / kMillisecond;
     std::vector<MeasuredPoint> points = {{"", watts, watts_at(&Ranged::value), "W", fmt::format("{:.2f} ms", step_ms),
@@ -62,20 +61,18 @@ class CourseSet : public DataSet {
 
  private:
   const DataSetOptions options_;
-  const KernelTable table_;
   const double limit_w_;
+  StepRunner runner_;
   const Ranged standing_w_;
 };
 
 }  // namespace
 
-std::vector<StepLayers> kernels_of_row(const DataRow& row, const std::string& hardware,
-                                       const std::vector<std::string>& settings, const std::string& network,
-                                       const KernelTable& table) {
+std::vector<StepLayers> kernels_of_row(const DataRow& row, const std::string& network, StepRunner& runner) {
   const std::vector<workload::LayerGroup> layers =
       layers_of_step(row, network.empty() ? "llama3.1-8b" : network, static_cast<double>(row.whole("requests")),
                      row.whole("cached_tokens"));
-  return kernels_of_step(hardware, settings, table, layers, layers);
+  return runner.run(layers, layers);
 }
 
 DataSetKind course_kind() {
@@ -219,8 +216,8 @@ std::string course_svg(const SetResult& r, const DataSetOptions& options) {
   out += course_panel(r, limit_w);
   if (fullest == 0) return out + "</svg>\n";
   const DataRow row(r.columns, r.lines[fullest - 1], fullest);
-  const KernelTable table = load_kernel_table(r.hardware);
-  const std::vector<StepLayers> layers = kernels_of_row(row, r.hardware, options.settings, options.network, table);
+  StepRunner runner(r.hardware, options.settings);
+  const std::vector<StepLayers> layers = kernels_of_row(row, options.network, runner);
   const std::uint64_t requests = row.whole("requests");
   const auto course = [&](const std::vector<StepLayers>& of, const HostTime& host) {
     return course_of_step(of, host, static_cast<double>(requests), limit_w);
@@ -229,7 +226,7 @@ std::string course_svg(const SetResult& r, const DataSetOptions& options) {
                                        [](const StepLayers& a, const StepLayers& b) { return a.count < b.count; });
   StepLayers layer = *widest;
   layer.count = 1;
-  out += span_panel(course(layers, table.host), kMillisecond_s, "ms", fmt::format("A step of {} requests", requests),
+  out += span_panel(course(layers, runner.host()), kMillisecond_s, "ms", fmt::format("A step of {} requests", requests),
                     false, kPanelWidth / 2, fmt::format("x=\"0\" y=\"{:g}\"", kTopHeight));
   out += span_panel(course({layer}, {}), kMicrosecond_s, "us", "One layer of it", true, kPanelWidth / 2,
                     fmt::format("x=\"{:g}\" y=\"{:g}\"", kPanelWidth / 2, kTopHeight));

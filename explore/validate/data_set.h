@@ -165,7 +165,7 @@ std::vector<config::Setting> in_blocks(const workload::Workload& layer, const jo
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);
 
-// Runs operations on a machine with settings. The platform of the last settings is kept for the next operation:
+// Runs operations on a machine with settings. The platforms of the latest few settings are kept for further operations:
 // elaborating the clusters of a GPU takes longer than many kernels.
 class KernelRunner {
  public:
@@ -181,8 +181,10 @@ class KernelRunner {
 
  private:
   struct Kept;
+  Kept& platform_of(const std::vector<std::string>& settings);  // is then the first of kept_
+
   const std::string hardware_;
-  std::unique_ptr<Kept> kept_;
+  std::vector<std::unique_ptr<Kept>> kept_;  // latest first
 };
 
 // Rows that are jobs given by texts of --net, run as the table has it.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
 
 #include "explore/validate/data_set.h"
 #include "platform/machine/catalog.h"
@@ -25,11 +25,14 @@ double host_seconds(const HostTime& host, double requests) {
 
 }  // namespace
 
-std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::vector<std::string>& settings,
-                                        const KernelTable& table, const std::vector<workload::LayerGroup>& of_batch,
+StepRunner::StepRunner(std::string hardware, std::vector<std::string> settings)
+    : hardware_(std::move(hardware)),
+      settings_(std::move(settings)),
+      table_(load_kernel_table(hardware_)),
+      runner_(hardware_) {}
+
+std::vector<StepLayers> StepRunner::run(const std::vector<workload::LayerGroup>& of_batch,
                                         const std::vector<workload::LayerGroup>& of_tokens) {
-  KernelRunner runner(hardware);
-  std::map<std::string, KernelSums> known;
   std::vector<StepLayers> layers;
   for (std::size_t g = 0; g < of_batch.size(); ++g) {
     const bool is_last = g + 1 == of_batch.size();
@@ -38,14 +41,23 @@ std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::
       const workload::LayerOperation& mine = of_batch[g].operations[i];
       const workload::LayerOperation& operation =
           is_last || mine.workload.is_attention() ? mine : of_tokens[g].operations[i];
-      const auto [found, is_new] = known.try_emplace(operation.workload.identity());
-      if (is_new) {
-        found->second = sums_of(runner.run(settings, operation.workload, table.of(operation.workload)));
+      const std::string identity = operation.workload.identity();
+      if (known_.count(identity) == 0) {
+        known_[identity] = sums_of(runner_.run(settings_, operation.workload, table_.of(operation.workload)));
       }
-      group.kernels.push_back({operation.name, operation.count, found->second});
+      group.kernels.push_back({operation.name, operation.count, known_.at(identity)});
     }
   }
   return layers;
+}
+
+Ranged StepRunner::standing_watts() const {
+  KernelChoice any;
+  any.dataflow = "rows";
+  const KernelSums kernel = sums_of(KernelRunner(hardware_).run(settings_, workload::load("copy:1x1024"), any));
+  Ranged watts;
+  watts.add(1 / kernel.seconds, kernel.standing_j);
+  return watts;
 }
 
 std::vector<workload::LayerGroup> layers_of_step(const DataRow& row, const std::string& network, double requests,
@@ -66,15 +78,6 @@ KernelSums sums_of(const std::vector<StepLayers>& layers) {
     for (const StepKernel& kernel : group.kernels) step.add(1.0 * group.count * kernel.count, kernel.sums);
   }
   return step;
-}
-
-Ranged standing_watts(const std::string& hardware, const std::vector<std::string>& settings) {
-  KernelChoice any;
-  any.dataflow = "rows";
-  const KernelSums kernel = sums_of(KernelRunner(hardware).run(settings, workload::load("copy:1x1024"), any));
-  Ranged watts;
-  watts.add(1 / kernel.seconds, kernel.standing_j);
-  return watts;
 }
 
 ServedStep::ServedStep(const KernelSums& kernels, const HostTime& host, double requests, double limit_w)
@@ -161,7 +164,7 @@ const typename Map::mapped_type& entry_of(const DataRow& row, const char* column
 class DecodeSet : public DataSet {
  public:
   explicit DecodeSet(const DataSetOptions& options)
-      : options_(options), table_(load_kernel_table(hardware())), served_(load_served()) {}
+      : options_(options), served_(load_served()), runner_(hardware(), options.settings) {}
 
   std::string hardware() const override { return options_.hardware.empty() ? "h100" : options_.hardware; }
 
@@ -171,7 +174,7 @@ class DecodeSet : public DataSet {
     const double joules = row.positive("energy_per_token_j"), step_ms = row.positive("median_itl_ms");
     const double prompt = entry_of(row, "task", served_.prompts);
     const std::string& network = entry_of(row, "model", served_.networks);
-    const ServedStep served(step_of(row, network, batch, prompt, output), table_.host, batch,
+    const ServedStep served(step_of(row, network, batch, prompt, output), runner_.host(), batch,
                             config::load_hardware(hardware(), options_.settings).technology.tdp_watts);
     const double measured_seconds = batch / tokens_per_second;
     const auto predicted = [&](double Ranged::*of) { return served.predicted(of); };
@@ -202,17 +205,17 @@ class DecodeSet : public DataSet {
   }
 
  private:
-  KernelSums step_of(const DataRow& row, const std::string& network, double batch, double prompt, double output) const {
+  KernelSums step_of(const DataRow& row, const std::string& network, double batch, double prompt, double output) {
     const auto cached = static_cast<std::uint64_t>(std::round(prompt + output / 2));
     // Attention and the last projection work on the batch, the other operations on tokens of prompts as well. Attention
     // of prompts is left out: it is below 1% of their products.
-    return sums_of(kernels_of_step(hardware(), options_.settings, table_, layers_of_step(row, network, batch, cached),
-                                   layers_of_step(row, network, batch * (1 + prompt / output), cached)));
+    return sums_of(runner_.run(layers_of_step(row, network, batch, cached),
+                               layers_of_step(row, network, batch * (1 + prompt / output), cached)));
   }
 
   const DataSetOptions options_;
-  const KernelTable table_;
   const Served served_;
+  StepRunner runner_;
 };
 
 }  // namespace

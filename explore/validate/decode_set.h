@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,18 +24,31 @@ struct StepLayers {
   std::vector<StepKernel> kernels;
 };
 
-// Runs the kernels of a step; equal operations run once. Attention and the last projection are those of `of_batch`,
-// the other operations those of `of_tokens`. Throws as KernelRunner::run does.
-std::vector<StepLayers> kernels_of_step(const std::string& hardware, const std::vector<std::string>& settings,
-                                        const KernelTable& table, const std::vector<workload::LayerGroup>& of_batch,
-                                        const std::vector<workload::LayerGroup>& of_tokens);
+// Runs the kernels of steps on a machine with settings, by the table beside it; equal operations run once.
+class StepRunner {
+ public:
+  StepRunner(std::string hardware, std::vector<std::string> settings);
+
+  // Attention and the last projection are those of `of_batch`, the other operations those of `of_tokens`. Throws as
+  // KernelRunner::run does.
+  std::vector<StepLayers> run(const std::vector<workload::LayerGroup>& of_batch,
+                              const std::vector<workload::LayerGroup>& of_tokens);
+  const HostTime& host() const { return table_.host; }
+  // Power that the machine takes for the time, whatever it computes.
+  Ranged standing_watts() const;
+
+ private:
+  const std::string hardware_;
+  const std::vector<std::string> settings_;
+  const KernelTable table_;
+  KernelRunner runner_;
+  std::map<std::string, KernelSums> known_;  // by identity of the operation
+};
+
 // Layers of a step of a network: `requests` with `cached` tokens each. Errors name the row.
 std::vector<workload::LayerGroup> layers_of_step(const DataRow& row, const std::string& network, double requests,
                                                  std::uint64_t cached);
 KernelSums sums_of(const std::vector<StepLayers>& layers);
-
-// Power that a machine takes for the time, whatever it computes.
-Ranged standing_watts(const std::string& hardware, const std::vector<std::string>& settings);
 
 // Kernels and the host's time of a step. The GPU takes a share of its standing power while the host works.
 class ServedStep {
@@ -62,9 +76,7 @@ std::vector<PowerSpan> course_of_step(const std::vector<StepLayers>& layers, con
 // Power of a serving GPU over time. A row is a second of a log: the requests that run, and watts.
 
 // Kernels of the step that a row with requests names. `network` empty: Llama 3.1 8B.
-std::vector<StepLayers> kernels_of_row(const DataRow& row, const std::string& hardware,
-                                       const std::vector<std::string>& settings, const std::string& network,
-                                       const KernelTable& table);
+std::vector<StepLayers> kernels_of_row(const DataRow& row, const std::string& network, StepRunner& runner);
 
 // Figure of a set of such rows: watts over time, measured and predicted, and the predicted course of the decoding step
 // with the most requests, kernel by kernel.

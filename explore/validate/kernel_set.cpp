@@ -269,26 +269,36 @@ struct KernelRunner::Kept {
 KernelRunner::KernelRunner(std::string hardware) : hardware_(std::move(hardware)) {}
 KernelRunner::~KernelRunner() = default;
 
+KernelRunner::Kept& KernelRunner::platform_of(const std::vector<std::string>& settings) {
+  constexpr std::size_t kMost = 4;  // a table has a few settings; a GPU's platform takes 100 MB
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->settings == settings; });
+  if (found != kept_.end()) {
+    std::rotate(kept_.begin(), found, found + 1);
+  } else {
+    if (kept_.size() == kMost) kept_.pop_back();  // before the next one is made
+    const MachineConfig machine = config::load_hardware(hardware_, settings);
+    kept_.emplace(kept_.begin(), new Kept{settings, machine, config::load_energy(machine.energy)});
+  }
+  return *kept_.front();
+}
+
 job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const workload::Workload& operation,
                                  const KernelChoice& kernel) {
   std::vector<std::string> all = settings;
   all.insert(all.end(), kernel.settings.begin(), kernel.settings.end());
-  if (kept_ == nullptr || kept_->settings != all) {
-    kept_.reset();  // before the next one is made
-    const MachineConfig machine = config::load_hardware(hardware_, all);
-    kept_.reset(new Kept{all, machine, config::load_energy(machine.energy)});
-  }
+  Kept& platform = platform_of(all);
   job::Schedule schedule;
   if (kernel.dataflow.empty() || kernel.dataflow == "auto") {
-    schedule = explore::pick_dataflow(kept_->machine, operation, {}, kept_->energy).best().schedule;
+    schedule = explore::pick_dataflow(platform.machine, operation, {}, platform.energy).best().schedule;
   } else {
     schedule = job::parse_dataflow(kernel.dataflow);
     schedule.tiling = tiling_for(operation, kernel);
   }
   try {
-    return kept_->runner.run(operation, schedule);
+    return platform.runner.run(operation, schedule);
   } catch (const job::RunError&) {
-    kept_.reset();  // a platform is of no use after a failure
+    kept_.erase(kept_.begin());  // a platform is of no use after a failure
     throw;
   }
 }

@@ -128,24 +128,6 @@ std::vector<MeasuredPoint> points_of(const std::string& line) {
   return points;
 }
 
-// Predicts every row in a child process and returns the points in row order. Throws the exception of the first row that
-// failed.
-std::vector<std::vector<MeasuredPoint>> predict_in_processes(DataSet& set, const std::vector<DataRow>& rows,
-                                                             const explore::ItemDone& progress) {
-  const std::vector<std::string> lines = explore::in_processes(
-      rows.size(), 0, [&](std::size_t i) { return answer(set, rows[i]); }, progress);
-  std::vector<std::vector<MeasuredPoint>> points;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (lines[i].empty()) config::fail(rows[i].origin(), "the process that predicts this row ended before its answer");
-    points.push_back(points_of(lines[i]));
-  }
-  return points;
-}
-
-}  // namespace
-
-namespace {
-
 bool has_all(const std::vector<std::string>& columns, const std::vector<std::string>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
     return std::find(columns.begin(), columns.end(), name) != columns.end();
@@ -230,10 +212,22 @@ std::optional<double> coverage_of(const std::vector<MeasuredPoint>& points) {
   return static_cast<double>(covered) / static_cast<double>(ranges);
 }
 
-SetResult validate(const std::string& path, const DataSetOptions& given, const RowProgress& progress) {
+namespace {
+
+// A file with its set. Rows refer to the result's lines and columns.
+struct OpenSet {
   SetResult result;
+  const DataSetKind* kind = nullptr;
+  std::unique_ptr<DataSet> set;
+  std::vector<DataRow> rows;
+};
+
+std::unique_ptr<OpenSet> open_set(const std::string& path, const DataSetOptions& given) {
+  auto opened = std::make_unique<OpenSet>();
+  SetResult& result = opened->result;
   result.lines = config::read_csv_table(path);
   const DataSetKind& kind = kind_of(result.lines.front());
+  opened->kind = &kind;
   result.kind = kind.name;
   result.columns = result.lines.front().cells;
   result.lines.erase(result.lines.begin());
@@ -242,36 +236,75 @@ SetResult validate(const std::string& path, const DataSetOptions& given, const R
   const bool is_of_machine =
       std::find(std::begin(of_machines), std::end(of_machines), kind.name) != std::end(of_machines);
   result.set = is_of_machine ? fs::path(path).stem().string() : kind.name;
-  const std::unique_ptr<DataSet> set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
-  result.hardware = set->hardware();
-  std::vector<DataRow> rows;
-  for (const config::CsvLine& line : result.lines) rows.emplace_back(result.columns, line, rows.size() + 1);
-  const auto item_done = [&](std::size_t done, std::size_t, const std::string&) {
-    if (progress) progress(done, rows.size());
-  };
-  const std::vector<std::vector<MeasuredPoint>> points = predict_in_processes(*set, rows, item_done);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    for (const MeasuredPoint& point : points[i]) {
-      if (!point.series.empty()) {
-        PointSeries& series = series_of(result.further, point.series);
-        series.rows.push_back(i + 1), series.points.push_back(point);
-        continue;
-      }
-      result.rows.push_back(i + 1);
-      result.points.push_back(point);
-    }
+  opened->set = kind.make(is_of_machine ? with_machine_of(path, given) : given);
+  result.hardware = opened->set->hardware();
+  for (const config::CsvLine& line : result.lines) {
+    opened->rows.emplace_back(result.columns, line, opened->rows.size() + 1);
   }
+  return opened;
+}
+
+// Adds a row's predictions to the set's result.
+void add_points(OpenSet& opened, std::size_t row, const std::string& line) {
+  if (line.empty()) {
+    config::fail(opened.rows[row].origin(), "the process that predicts this row ended before its answer");
+  }
+  SetResult& result = opened.result;
+  for (const MeasuredPoint& point : points_of(line)) {
+    if (!point.series.empty()) {
+      PointSeries& series = series_of(result.further, point.series);
+      series.rows.push_back(row + 1), series.points.push_back(point);
+      continue;
+    }
+    result.rows.push_back(row + 1);
+    result.points.push_back(point);
+  }
+}
+
+void add_errors(OpenSet& opened) {
+  SetResult& result = opened.result;
   for (PointSeries& series : result.further) series.errors = errors_of(series.points);
   result.errors = errors_of(result.points);
-  if (!kind.group.empty()) {
-    std::vector<std::string> groups;
-    for (const std::uint64_t row : result.rows) {
-      std::string& group = groups.emplace_back();
-      for (const std::string& column : kind.group) group += rows[row - 1].text(column.c_str()) + ",";
-    }
-    result.errors.within_groups = correlation_within(groups, result.points);
+  if (opened.kind->group.empty()) return;
+  std::vector<std::string> groups;
+  for (const std::uint64_t row : result.rows) {
+    std::string& group = groups.emplace_back();
+    for (const std::string& column : opened.kind->group) group += opened.rows[row - 1].text(column.c_str()) + ",";
   }
-  return result;
+  result.errors.within_groups = correlation_within(groups, result.points);
+}
+
+}  // namespace
+
+std::vector<SetResult> validate(const std::vector<std::string>& paths, const DataSetOptions& given,
+                                const RowProgress& progress) {
+  std::vector<std::unique_ptr<OpenSet>> sets;
+  std::vector<std::pair<std::size_t, std::size_t>> items;  // set and row
+  for (const std::string& path : paths) {
+    sets.push_back(open_set(path, given));
+    for (std::size_t row = 0; row < sets.back()->rows.size(); ++row) items.emplace_back(sets.size() - 1, row);
+  }
+  std::size_t latest = 0;  // in a process: the set of its last item
+  const auto predict = [&](std::size_t i) {
+    const auto [set, row] = items[i];
+    for (; latest < set; ++latest) sets[latest]->set.reset();  // items come in order; frees platforms
+    return answer(*sets[set]->set, sets[set]->rows[row]);
+  };
+  const auto item_done = [&](std::size_t done, std::size_t, const std::string&) {
+    if (progress) progress(done, items.size());
+  };
+  const std::vector<std::string> lines = explore::in_processes(items.size(), 0, predict, item_done);
+  for (std::size_t i = 0; i < items.size(); ++i) add_points(*sets[items[i].first], items[i].second, lines[i]);
+  std::vector<SetResult> results;
+  for (const auto& opened : sets) {
+    add_errors(*opened);
+    results.push_back(std::move(opened->result));
+  }
+  return results;
+}
+
+SetResult validate(const std::string& path, const DataSetOptions& options, const RowProgress& progress) {
+  return validate(std::vector<std::string>{path}, options, progress).front();
 }
 
 std::vector<std::string> files_of_sets() {

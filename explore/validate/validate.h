@@ -58,9 +58,11 @@ struct SetResult {
 // Share of points whose range covers the measurement; empty if none has a range.
 std::optional<double> coverage_of(const std::vector<MeasuredPoint>& points);
 
-// Predicts rows in one process per processor of the host. `progress` receives the numbers of completed and of all rows.
-// Throws config::ConfigError for unknown columns or invalid cells, and job::RunError.
+// Predicts the rows of files in one process per processor of the host. `progress` receives the numbers of completed and
+// of all rows. Throws config::ConfigError for unknown columns or invalid cells, and job::RunError.
 using RowProgress = std::function<void(std::size_t done, std::size_t all)>;
+std::vector<SetResult> validate(const std::vector<std::string>& paths, const DataSetOptions& options,
+                                const RowProgress& progress = {});
 SetResult validate(const std::string& path, const DataSetOptions& options, const RowProgress& progress = {});
 
 // File of a shipped data set: configs/validation/NAME.csv. Throws config::ConfigError.

@@ -2,8 +2,6 @@
 // dataflows in a section. Readers of command streams run either.
 #pragma once
 
-#include <malloc.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -88,13 +86,5 @@ class ProgramCalls {
   std::unique_ptr<riscv::CallStack> calls_;
   mutable std::map<std::uint32_t, std::vector<std::string>> lines_;  // by program counter
 };
-
-// malloc settings for programs that choose tiles. Recordings of about 100 KiB live for a millisecond; returning their
-// pages to the system each time takes a fifth of the time.
-
-inline void keep_freed_pages() {
-  mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
-}
 
 }  // namespace attnvp::schedule

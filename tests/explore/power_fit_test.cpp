@@ -101,10 +101,10 @@ TEST(DecodeStep, EnergyIsTheIntegralOfItsCourse) {
 }
 
 TEST(CourseSet, StandingPowerScalesFromTheNodeOfItsFigures) {
-  const Ranged standing = standing_watts("rtxa6000", {});
+  const Ranged standing = StepRunner("rtxa6000", {}).standing_watts();
   // The board, 48 GiB of DRAM at 0.15 W, and 84 multiprocessors whose energy of a cycle scales from 12 nm.
   const double multiprocessors = standing.value - 38.2 - 48 * 0.15;
-  const double nominal = standing_watts("rtxa6000", {"tech=12nm", "voltage=0 V"}).value - 38.2 - 48 * 0.15;
+  const double nominal = StepRunner("rtxa6000", {"tech=12nm", "voltage=0 V"}).standing_watts().value - 38.2 - 48 * 0.15;
   EXPECT_NEAR(nominal, 84 * 666e-12 * 1.8e9, 0.01 * nominal);
   EXPECT_GT(multiprocessors, nominal);  // 0.98 V at 8 nm against 0.77 V at 12 nm
 }

@@ -161,28 +161,56 @@ bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload
 }
 
 LineCache::LineTouch LineCache::touch(std::uint64_t line) {
-  std::list<std::uint64_t>& set = sets_[line % sets_.size()];
-  const auto [at, fresh] = lines_.try_emplace(line);
-  LineTouch touch{&at->second, !fresh};
-  if (!fresh) {
-    set.splice(set.begin(), set, at->second.place);
-    return touch;
-  }
-  set.push_front(line);
-  at->second.place = set.begin();
-  if (set.size() > ways_) {
-    const auto last = lines_.find(set.back());
+  Set& set = sets_[line % sets_.size()];
+  std::uint32_t& slot = slot_of(line);
+  LineTouch touch;
+  touch.hit = slot != kNone;
+  if (touch.hit) {
+    if (set.newest != slot) unlink(set, slot), link_as_newest(set, slot);
+  } else if (set.lines == ways_) {
+    slot = set.oldest;
+    StoredLine& victim = slots_[slot];
     touch.evicted = true;
-    touch.wrote_back = last->second.dirty;
-    lines_.erase(last);
-    set.pop_back();
+    touch.wrote_back = victim.state.dirty;
+    slot_of(victim.line) = kNone;
+    unlink(set, slot);
+    victim.state = {};
+    victim.line = line;
+    link_as_newest(set, slot);
+  } else {
+    slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back().line = line;
+    ++set.lines;
+    link_as_newest(set, slot);
   }
+  touch.line = &slots_[slot].state;
   return touch;
 }
 
+std::uint32_t& LineCache::slot_of(std::uint64_t line) {
+  const std::uint64_t page = line / kPage;
+  if (page >= pages_.size()) pages_.resize(page + 1);
+  if (pages_[page].empty()) pages_[page].assign(kPage, kNone);
+  return pages_[page][line % kPage];
+}
+
+void LineCache::unlink(Set& set, std::uint32_t slot) {
+  const StoredLine& out = slots_[slot];
+  (out.newer == kNone ? set.newest : slots_[out.newer].older) = out.older;
+  (out.older == kNone ? set.oldest : slots_[out.older].newer) = out.newer;
+}
+
+void LineCache::link_as_newest(Set& set, std::uint32_t slot) {
+  slots_[slot].newer = kNone;
+  slots_[slot].older = set.newest;
+  (set.newest == kNone ? set.oldest : slots_[set.newest].newer) = slot;
+  set.newest = slot;
+}
+
 void LineCache::clear() {
-  lines_.clear();
-  for (auto& set : sets_) set.clear();
+  std::fill(sets_.begin(), sets_.end(), Set{});
+  slots_.clear();
+  pages_.clear();
 }
 
 }  // namespace attnvp

@@ -9,9 +9,7 @@
 
 #include <boost/circular_buffer.hpp>
 #include <cstdint>
-#include <list>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "models/memory/config.h"
@@ -21,7 +19,7 @@
 namespace attnvp {
 
 // Tags of a set-associative cache with LRU replacement. Each line has a bit per sector, which the user of the line
-// maintains.
+// maintains. Lines are stored in the order of their first use: those of a tensor are neighbours in memory.
 class LineCache {
  public:
   // ways 0: fully associative.
@@ -29,12 +27,11 @@ class LineCache {
       : ways_(ways == 0 || ways > lines ? lines : ways), sets_(lines / ways_) {}
 
   struct CacheLine {
-    std::list<std::uint64_t>::iterator place;
     std::uint64_t present = 0, coming = 0, dirty = 0;  // sectors; those in `coming` arrive
     std::uint64_t ready = 0;                           // in this cycle
   };
   struct LineTouch {
-    CacheLine* line = nullptr;
+    CacheLine* line = nullptr;  // valid up to the next touch
     bool hit = false;
     bool evicted = false;          // a line was evicted,
     std::uint64_t wrote_back = 0;  // and these of its sectors were dirty
@@ -44,9 +41,25 @@ class LineCache {
   void clear();
 
  private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::uint64_t kPage = 4096;  // lines
+  struct StoredLine {
+    CacheLine state;
+    std::uint64_t line = 0;
+    std::uint32_t newer = kNone, older = kNone;  // slots of the set, by use
+  };
+  struct Set {
+    std::uint64_t lines = 0;
+    std::uint32_t newest = kNone, oldest = kNone;
+  };
+  std::uint32_t& slot_of(std::uint64_t line);  // kNone: the cache does not have the line
+  void unlink(Set& set, std::uint32_t slot);
+  void link_as_newest(Set& set, std::uint32_t slot);
+
   std::uint64_t ways_;
-  std::vector<std::list<std::uint64_t>> sets_;  // lines of each set, most recently used first
-  std::unordered_map<std::uint64_t, CacheLine> lines_;
+  std::vector<Set> sets_;
+  std::vector<StoredLine> slots_;
+  std::vector<std::vector<std::uint32_t>> pages_;  // slots of kPage lines each; empty without any
 };
 
 // The cache as a module, with its counters and energies.
