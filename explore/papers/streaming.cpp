@@ -266,10 +266,12 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const StudyProgress& p
     }
   }
   progress("depths of the long FIFO");
-  DepthSweep sweep(stream::load_graph(kNaive, study.sweep_n, 1));
-  for (std::uint64_t depth = study.sweep_n - kSweepBelow; depth <= study.sweep_n + kSweepAbove; ++depth) {
-    const stream::StreamResult result = sweep.run(depth);
-    study.sweep.push_back({depth, result.deadlocked, result.cycles, stated(depths, sweep_n, depth)});
+  {  // one simulation at a time
+    DepthSweep sweep(stream::load_graph(kNaive, study.sweep_n, 1));
+    for (std::uint64_t depth = study.sweep_n - kSweepBelow; depth <= study.sweep_n + kSweepAbove; ++depth) {
+      const stream::StreamResult result = sweep.run(depth);
+      study.sweep.push_back({depth, result.deadlocked, result.cycles, stated(depths, sweep_n, depth)});
+    }
   }
   for (const bool unit_times : {false, true}) {
     for (std::uint32_t n = kShortest; n <= std::min(longest, kLongestThreshold); n *= 2) {
