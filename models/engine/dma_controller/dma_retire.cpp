@@ -61,9 +61,9 @@ sim::Process MultiChannelDma::retire_stage() {
     end_burst(entry);
 
     bool gave_at_once = false;
-    while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
+    while (!channel.accepted.empty() && channel.accepted.front().issued && channel.accepted.front().bursts == 0) {
       sim::Completion::Awaiter given =
-          channel.events.give(channel.ending.front().descriptor, channel.ending.front().id);
+          channel.events.give(channel.accepted.front().descriptor, channel.accepted.front().id);
       gave_at_once = given.await_ready();
       co_await given;
       end_descriptor(channel);
@@ -93,12 +93,12 @@ void MultiChannelDma::end_burst(InFlight& entry) {
 
 // Called after the descriptor's events were signalled.
 void MultiChannelDma::end_descriptor(DmaChannel& channel) {
-  if (CommandTrace::TracedCommand* entry = traced(ctx_, channel.ending.front().id)) {
+  if (CommandTrace::TracedCommand* entry = traced(ctx_, channel.accepted.front().id)) {
     entry->end = entry->done = ctx_.clock.now();
   }
   descriptors += 1;
   channel.queue.count_done();
-  channel.ending.pop_front();
+  channel.accepted.pop_front();
   channel.show();
   channel.settle(ctx_.clock.now());
   if (channel.emptied.has_waiter()) channel.emptied.notify_delta();
@@ -115,7 +115,7 @@ void MultiChannelDma::leave(InFlight& entry) {
 }
 
 void MultiChannelDma::DmaChannel::visit_state(sim::StateVisitor& visitor) {
-  queue.visit_state(visitor, ending.size());
+  queue.visit_state(visitor, accepted.size());
   events.visit_state(visitor);
   stalls.visit_state(visitor);
   for (const sim::Event* event : {&pushed, &issued, &emptied}) visitor.waits(*event);
@@ -125,7 +125,7 @@ void MultiChannelDma::DmaChannel::visit_state(sim::StateVisitor& visitor) {
     visitor.value(owner.doorbells_ - age);
   }
   for (const std::uint64_t waiting : ages) visitor.value(owner.doorbells_ - waiting);
-  for (const Ending& e : ending) {
+  for (const Accepted& e : accepted) {
     visitor.value(e.bursts);
     for (const bool flag : {e.started, e.issued}) visitor.value(flag);
   }
@@ -151,9 +151,9 @@ bool MultiChannelDma::visit_state(sim::StateVisitor& visitor) {
     visitor.value(entry.retired);
     if (entry.retired) continue;
     visitor.value(entry.channel->index);
-    const auto& ending = entry.channel->ending;
-    const auto is_its_own = [&entry](const DmaChannel::Ending& e) { return &e == entry.descriptor; };
-    visitor.value(std::find_if(ending.begin(), ending.end(), is_its_own) - ending.begin());
+    const auto& accepted = entry.channel->accepted;
+    const auto is_its_own = [&entry](const DmaChannel::Accepted& e) { return &e == entry.descriptor; };
+    visitor.value(std::find_if(accepted.begin(), accepted.end(), is_its_own) - accepted.begin());
     visitor.value(entry.burst.bytes);
     for (const bool flag : {entry.to_l1(), entry.from_l1(), entry.open}) visitor.value(flag);
     if (!entry.open) visitor.at(std::max(entry.done_cycle, ctx_.clock.now()));

@@ -159,7 +159,7 @@ sim::Process MultiChannelDma::front_end(DmaChannel& channel) {
 
     if (d.opcode == hal::Opcode::kNop) {  // ends after all earlier descriptors
       channel.stalls.waits({StallReason::kDrain}, ctx_.clock.now());
-      while (!channel.ending.empty()) co_await channel.emptied;
+      while (!channel.accepted.empty()) co_await channel.emptied;
       const hal::Descriptor nop = d;
       channel.ages.pop_front();
       channel.queue.pop();
@@ -184,7 +184,7 @@ bool MultiChannelDma::start_transfer(DmaChannel& channel) {
     return false;
   }
   channel.state.set(kTransfer);
-  channel.ending.push_back({d, channel.id, channel.taken_up, own_l1(d.operand[0]), own_l1(d.operand[1])});
+  channel.accepted.push_back({d, channel.id, channel.taken_up, own_l1(d.operand[0]), own_l1(d.operand[1])});
   channel.forwarded = (d.flags & hal::kForwarded) != 0;
   channel.transfer = Transfer(d, config_.burst_bytes);
   channel.ready = true;
@@ -268,7 +268,7 @@ void MultiChannelDma::begin_burst(DmaChannel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
   }
-  issuing_ = {channel.transfer.next(), &channel, &channel.ending.back()};
+  issuing_ = {channel.transfer.next(), &channel, &channel.accepted.back()};
   issuing_.buffer = take_buffer(issuing_.burst.bytes);
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
   busy_.set(1);
@@ -322,12 +322,12 @@ void MultiChannelDma::track_burst(sc_core::sc_time delay) {
 
 // Signals and stall attribution of a DMA channel.
 void MultiChannelDma::DmaChannel::show() {
-  if (ending.empty() || !ending.front().started) return shown.show_none();
-  shown.show(ending.front().descriptor, ending.front().number);
+  if (accepted.empty() || !accepted.front().started) return shown.show_none();
+  shown.show(accepted.front().descriptor, accepted.front().number);
 }
 
 void MultiChannelDma::DmaChannel::settle(std::uint64_t now) {
-  const bool is_busy = ready || !ending.empty();
+  const bool is_busy = ready || !accepted.empty();
   if (is_busy == busy) return;
   busy = is_busy;
   if (!busy) busy_cycles += now - busy_since;

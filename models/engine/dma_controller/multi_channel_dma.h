@@ -62,7 +62,7 @@ class MultiChannelDma : public DmaController {
     std::uint32_t index;
     sim::Event pushed;   // notified by the queue
     sim::Event issued;   // the last burst of `transfer` was issued
-    sim::Event emptied;  // a descriptor has left `ending`
+    sim::Event emptied;  // a descriptor has left `accepted`
     CommandQueue queue;
     EventPort events;
     bool ready = false;  // `transfer` may be issued: events taken, descriptor checked
@@ -71,7 +71,7 @@ class MultiChannelDma : public DmaController {
     bool deferrable = false;
     std::uint64_t age = 0;                       // sequence number of its doorbell
     boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue
-    struct Ending {
+    struct Accepted {
       hal::Descriptor descriptor;
       CommandTrace::Id id;
       std::uint64_t number;      // position in the order of the queue, from 1
@@ -80,7 +80,7 @@ class MultiChannelDma : public DmaController {
       bool issued = false;       // all bursts are issued
       std::uint64_t bursts = 0;  // in flight
     };
-    std::deque<Ending> ending;                  // accepted and not completed; the last one is that of `transfer`
+    std::deque<Accepted> accepted;              // accepted and not completed; the last one is that of `transfer`
     std::uint64_t counted = 0;                  // bytes in flight
     std::uint64_t taken_up = 0;                 // descriptors removed from the queue
     CommandTrace::Id id = CommandTrace::kNone;  // of the last one
@@ -106,7 +106,7 @@ class MultiChannelDma : public DmaController {
   struct InFlight {
     Burst burst;
     DmaChannel* channel = nullptr;
-    DmaChannel::Ending* descriptor = nullptr;
+    DmaChannel::Accepted* descriptor = nullptr;
     std::size_t buffer = 0;
     std::uint64_t issued_fs = 0;
     BusAccess* access = nullptr;   // nullptr: an access to the own L1, or one that completed at once
