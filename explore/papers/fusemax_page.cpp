@@ -1,3 +1,4 @@
+#include <set>
 #include <tuple>
 
 #include "explore/papers/fusemax.h"
@@ -18,11 +19,10 @@ double dram_cycles(const FusemaxMeasure& m, const MachineConfig& machine) {
 
 // One network per embedding: the others differ only in the number of heads.
 std::vector<const FusemaxPoint*> different_heads(const FusemaxStudy& s) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> known;
   std::vector<const FusemaxPoint*> points;
   for (const FusemaxPoint& p : s.points) {
-    const bool known = std::any_of(points.begin(), points.end(),
-                                   [&p](const FusemaxPoint* x) { return x->emb == p.emb && x->tokens == p.tokens; });
-    if (!known) points.push_back(&p);
+    if (known.emplace(p.emb, p.tokens).second) points.push_back(&p);
   }
   return points;
 }
@@ -253,13 +253,10 @@ Section sampling_section(const FusemaxStudy& s) {
       "heads are not simulated whole, a third sample says how far the line through the two is off its cycles. Batch 64 "
       "and all heads are counted.",
       {"tokens", "one-pass dataflows", "flat", "layerwise"},
-      1,
+      3,
       true};
-  t.left = 3;
-  std::vector<std::uint32_t> lengths;
-  for (const FusemaxPoint& p : s.points) {
-    if (std::find(lengths.begin(), lengths.end(), p.tokens) == lengths.end()) lengths.push_back(p.tokens);
-  }
+  std::set<std::uint32_t> lengths;
+  for (const FusemaxPoint& p : s.points) lengths.insert(p.tokens);
   for (const std::uint32_t n : lengths) {
     Names& row = t.rows.emplace_back(1, tokens_text(n));
     for (const std::string& d : {kFusemax, kFlat, kLayerwise}) {

@@ -97,7 +97,7 @@ struct EnergyFits {
 EnergyFits fit_energies(const MasStudy& study);
 
 // Explanation of a difference: a sentence with measured quantities, or one that begins with "conjecture: " or
-// "unexplained: ". Empty if the difference is not noteworthy.
+// "unexplained: ". Empty if the difference is not noteworthy, and for kFlatLockStep, which flat's reason covers.
 std::string why_cycles(const MasStudy& study, const std::string& network, const std::string& dataflow);
 std::string why_energy(const MasStudy& study, const EnergyFits& fits, const std::string& network,
                        const std::string& dataflow);

@@ -264,7 +264,7 @@ EnergyFits fit_energies(const MasStudy& s) {
 
 std::string why_cycles(const MasStudy& s, const std::string& network, const std::string& dataflow) {
   const double paper = s.paper_cycles(network, dataflow), ours = s.cycles(network, dataflow);
-  if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
+  if (dataflow == kFlatLockStep || !noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   const OrderBound least = bound(s.at(network, dataflow), s.machine);
   if (paper + kPrinted < least.cycles) {
     return fmt::format("the paper's entry is {:.1f}% below what the machine needs in this setting: {:.3f}, {}",
@@ -283,7 +283,7 @@ std::string why_cycles(const MasStudy& s, const std::string& network, const std:
 std::string why_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network,
                        const std::string& dataflow) {
   const double paper = s.paper_energy_pj(network, dataflow), ours = s.energy_pj(network, dataflow);
-  if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
+  if (dataflow == kFlatLockStep || !noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   // ours / paper is the factor of mas times the factor that the dataflow adds.
   const double paper_mas = s.paper_energy_pj(network, kMas), ours_mas = s.energy_pj(network, kMas);
   const double common = ours_mas / paper_mas, added = (ours / ours_mas) / (paper / paper_mas);
