@@ -29,14 +29,9 @@ struct FusemaxMeasure {
   double mac_utilization() const { return value[kMacBusy] / value[kCycles]; }
   double pe_utilization() const { return value[kPeCycles] / (pes * value[kCycles]); }  // weighted by active PEs
   double vec_utilization() const { return value[kVecBusy] / value[kCycles]; }
-  double energy_pj() const;
-  double energy_pj(const std::string& part) const;
+  double energy_pj(const std::string& part = "") const;  // "": of all parts
 };
 FusemaxMeasure measure(const job::RunResult& result, const MachineConfig& machine);  // of one core
-
-// Linear interpolation or extrapolation through `low` at x_low and `high` at x_high.
-FusemaxMeasure extrapolated(const FusemaxMeasure& low, double x_low, const FusemaxMeasure& high, double x_high,
-                            double x);
 
 // Dimension along which a layer is extrapolated.
 enum class SampleDimension : std::uint8_t {
@@ -44,7 +39,6 @@ enum class SampleDimension : std::uint8_t {
   kHeadsAndKeys,  // one-pass dataflows: 1 and 2 whole heads of queries, with 1K and 2K keys
   kQueries        // one head with all keys: some of its query rows, and twice as many
 };
-SampleDimension sample_for(const job::Schedule& schedule, std::uint32_t tokens);
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens);
 
 // Measure as a linear function of the number of heads.
@@ -54,7 +48,7 @@ struct LinearFit {
   // If heads are not simulated whole: a third sample, and the relative error of the line at its cycles.
   std::string third;
   double residual = 0;
-  FusemaxMeasure at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
+  FusemaxMeasure at(double heads) const;  // linear interpolation or extrapolation
 };
 // Self-attention of heads with tokens x emb. Throws job::RunError.
 LinearFit sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
@@ -65,10 +59,8 @@ struct FusemaxPoint {
   std::uint32_t heads = 0, tokens = 0, emb = 0;  // heads of all batches
   std::map<std::string, FusemaxMeasure> ours;
   std::map<std::string, std::pair<std::string, double>> residual;  // third sample, relative cycle error
-  std::map<std::string, double> paper_cycles;                      // only stated values
-  double paper_mac_utilization = 0, paper_dram_bytes = 0;
 
-  std::string name() const;  // "BERT 64K"
+  std::string name() const { return network + " " + tokens_text(tokens); }  // "BERT 64K"
   double cycles(const std::string& dataflow) const { return ours.at(dataflow)[kCycles]; }
 };
 
@@ -77,13 +69,12 @@ struct FusemaxStudy {
   // fusemax, its variants and the compared dataflows; all but the first two run on `baseline`.
   Names dataflows;
   std::vector<FusemaxPoint> points;
-  std::map<Case, double> claims;
+  // Stated values: "cycles" and "energy_pj" of "BERT 64K flat", others of "BERT 64K" or "mean".
+  std::map<Case, double> stated;
+
+  double paper(const std::string& quantity, const std::string& of) const { return claim_of(stated, quantity, of); }
 };
 
-std::string tokens_text(std::uint32_t tokens);  // 65536 -> "64K"
-
-// Dataflow of the paper with the options and tiles that its authors assume.
-job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine);
 // Sequence lengths up to `most_tokens`. Throws config::ConfigError and job::RunError.
 FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const StudyProgress& progress);
 

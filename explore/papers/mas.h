@@ -22,6 +22,9 @@ struct MasPaper {
   double claim(const std::string& what, const std::string& of) const { return claim_of(claims, what, of); }
   Names others() const { return {dataflows.begin(), dataflows.end() - 1}; }  // without mas
 };
+// Advantage of mas over the dataflow: ratio of cycles; energy saved in per cent.
+inline double speedup(double other, double mas) { return other / mas; }
+inline double saving(double other, double mas) { return 100 * (1 - mas / other); }
 MasPaper load_mas_paper();
 
 // A dataflow with default options and the best tile sizes of a short search.
@@ -94,12 +97,12 @@ struct EnergyFits {
 EnergyFits fit_energies(const MasStudy& study);
 
 // Explanation of a difference: a sentence with measured quantities, or one that begins with "conjecture: " or
-// "unexplained: ". Empty if the difference is not noteworthy.
+// "unexplained: ". Empty if the difference is not noteworthy, and for kFlatLockStep, which flat's reason covers.
 std::string why_cycles(const MasStudy& study, const std::string& network, const std::string& dataflow);
 std::string why_energy(const MasStudy& study, const EnergyFits& fits, const std::string& network,
                        const std::string& dataflow);
 // Inconsistencies within the paper's tables and text or with its machine, one sentence each.
-Names findings(const MasStudy& study);
+Section findings(const MasStudy& study);
 
 // Longest sequences (section 5.5): one head, K and V in steps of kLimitStep tokens.
 constexpr std::uint32_t kLimitStep = 64, kLimitEmb = 64;
@@ -136,8 +139,7 @@ struct Machines {
 Machines run_davinci(const MasPaper& paper, const StudyProgress& progress);
 std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& study);
 // The paper's ideal memory and real memories, on machines that are otherwise equal.
-Machines run_memories(const MasPaper& paper, const StudyProgress& progress);
-Section memory_section(const Machines& study);
+Section memory_section(const MasPaper& paper, const StudyProgress& progress);
 // Cost of control: native firmware, which takes time only for bus accesses, and RISC-V firmware at several clocks. No
 // rows if the build has no RISC-V firmware.
 Section control_section(const MasPaper& paper, const MachineConfig& machine, const StudyProgress& progress);

@@ -23,15 +23,14 @@ const char* const kChanges[] = {"",
                                 "l1.size=2560 KiB"};
 
 void run_on(const MachineConfig& machine, const std::string& what, Machines& study, const StudyProgress& progress) {
-  const bool first = study.machines.empty();
-  Machines::StudyMachine& out = study.machines.emplace_back();
-  out.what = what;
   Names dataflows = study.dataflows;
   dataflows.push_back(kMas);
-  for_each_run(machine, study.networks, dataflows, progress, [&](const Case& place, const job::RunResult& r) {
-    out.cycles[place] = static_cast<double>(r.cycles);
-    if (first && place.second == kMas) study.mas.push_back(terms(r, machine));
-  });
+  const std::map<Case, job::RunResult> results = run_all(machine, study.networks, dataflows, progress);
+  Machines::StudyMachine& out = study.machines.emplace_back();
+  out.what = what;
+  for (const auto& [place, r] : results) out.cycles[place] = static_cast<double>(r.cycles);
+  if (study.machines.size() > 1) return;
+  for (const std::string& network : study.networks) study.mas.push_back(terms(results.at({network, kMas}), machine));
 }
 
 // An explanation that no run confirms is labelled a conjecture.
@@ -82,14 +81,13 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
               [&](const std::string& n, const std::string& d) { return times(as_it_is.speedup(n, d)); });
   Names least{"least"}, most{"most"}, mean{"geomean"};
   for (const std::string& d : s.dataflows) {
-    std::vector<double> all;
-    for (const std::string& network : s.networks) all.push_back(as_it_is.speedup(network, d));
-    const auto pair = [&](const char* claim, double ours) { return times(paper.claim(claim, d)) + "  " + times(ours); };
-    least.push_back(pair("davinci_least", *std::min_element(all.begin(), all.end())));
-    most.push_back(pair("davinci_most", *std::max_element(all.begin(), all.end())));
-    mean.push_back(pair("davinci", s.mean(as_it_is, d)));
-    const double stated = paper.claim("davinci", d);
-    if (noteworthy(s.mean(as_it_is, d) / stated)) figure.notes.push_back(davinci_reason(s, d, stated));
+    const Range all = range_of(s.networks, [&](const std::string& n) { return as_it_is.speedup(n, d); });
+    const CellForm pair{"{:.2f}x", "{:.2f}x"};
+    const double stated = paper.claim("davinci", d), ours = s.mean(as_it_is, d);
+    least.push_back(pair({"", "", d, paper.claim("davinci_least", d), all.least}));
+    most.push_back(pair({"", "", d, paper.claim("davinci_most", d), all.most}));
+    mean.push_back(pair({"", "", d, stated, ours}));
+    if (noteworthy(ours / stated)) figure.notes.push_back(davinci_reason(s, d, stated));
   }
   figure.rows.insert(figure.rows.end(), {least, most, mean});
   std::map<std::string, int> binds;
@@ -102,53 +100,43 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
   Section changes{"Figure 5: what the machine's values decide",
                   "Geometric means of the same speed-ups with one value halved or doubled.",
                   {"changed"}};
-  changes.columns.insert(changes.columns.end(), s.dataflows.begin(), s.dataflows.end());
   Names papers{"the paper's"};
-  for (const std::string& d : s.dataflows) papers.push_back(times(paper.claim("davinci", d)));
-  for (const Machines::StudyMachine& m : s.machines) {
-    Names& row = changes.rows.emplace_back(1, m.what.empty() ? "nothing" : m.what);
-    for (const std::string& d : s.dataflows) row.push_back(times(s.mean(m, d)));
+  for (const Machines::StudyMachine& m : s.machines) changes.rows.push_back({m.what.empty() ? "nothing" : m.what});
+  for (const std::string& d : s.dataflows) {
+    changes.columns.push_back(d);
+    for (std::size_t i = 0; i < s.machines.size(); ++i) changes.rows[i].push_back(times(s.mean(s.machines[i], d)));
+    papers.push_back(times(paper.claim("davinci", d)));
   }
   changes.rows.push_back(std::move(papers));
   return {figure, changes};
 }
 
-Machines run_memories(const MasPaper& paper, const StudyProgress& progress) {
-  Machines study;
-  study.networks = paper.networks;
-  study.dataflows = paper.others();
-  for (const char* hardware : {"edge", "edge-lpddr4"}) {
-    run_on(config::load_hardware(hardware), hardware, study, progress);
-  }
-  return study;
-}
-
-Section memory_section(const Machines& s) {
+Section memory_section(const MasPaper& paper, const StudyProgress& progress) {
+  Machines s{{}, paper.networks, paper.others(), {}};
+  for (const char* hardware : {"edge", "edge-lpddr4"}) run_on(config::load_hardware(hardware), hardware, s, progress);
   const Machines::StudyMachine &ideal = s.machines[0], &real = s.machines[1];
   Section out{
       "Ideal memory and real memory",
       fmt::format(
           "The paper's DRAM is a bus at its peak (`{}`); `{}` has the same machine with the channels, banks and "
-          "refreshes "
-          "of a part. Cycles of mas and its speed-up over the others, with ideal and with real memory. Tile sizes are "
-          "those that a run chooses, on both; they are chosen for the peak bandwidth.",
+          "refreshes of a part. Cycles of mas and its speed-up over the others, with ideal and with real memory. Tile "
+          "sizes are those that a run chooses, on both; they are chosen for the peak bandwidth.",
           ideal.what, real.what),
       {"network", "mas, ideal", "mas, real", "longer"}};
-  out.columns.insert(out.columns.end(), s.dataflows.begin(), s.dataflows.end());
+  const auto commas = [](double cycles) { return report::with_commas(static_cast<std::uint64_t>(cycles)); };
   const auto longer = [&](const std::string& network, const std::string& dataflow) {
     return real.cycles.at({network, dataflow}) / ideal.cycles.at({network, dataflow});
   };
   const auto mean_longer = [&](const std::string& dataflow) {
     return report::percent(geometric_mean(s.networks, [&](const std::string& n) { return longer(n, dataflow); }) - 1);
   };
-  const auto commas = [](double cycles) { return report::with_commas(static_cast<std::uint64_t>(cycles)); };
   for (const std::string& n : s.networks) {
-    Names& row = out.rows.emplace_back();
-    row = {n, commas(ideal.cycles.at({n, kMas})), commas(real.cycles.at({n, kMas})),
-           report::percent(longer(n, kMas) - 1)};
-    for (const std::string& d : s.dataflows)
-      row.push_back(times(ideal.speedup(n, d)) + " " + times(real.speedup(n, d)));
+    out.rows.push_back({n, commas(ideal.cycles.at({n, kMas})), commas(real.cycles.at({n, kMas})),
+                        report::percent(longer(n, kMas) - 1)});
   }
+  out.grid(s.networks, s.dataflows, [&](const std::string& n, const std::string& d) {
+    return times(ideal.speedup(n, d)) + " " + times(real.speedup(n, d));
+  });
   Names mean{"geomean", "", "", mean_longer(kMas)}, others;
   for (const std::string& d : s.dataflows) {
     mean.push_back(times(s.mean(ideal, d)) + " " + times(s.mean(real, d)));
@@ -171,51 +159,46 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
   s.columns = {"network", "dataflow", "native"};
   struct ControlProgram {
     const char* name;
-    double clock_hz;  // 0: native
+    double clock_hz;
     bool lists = false;
   };
-  std::map<Case, std::uint64_t> native;
-  std::map<Case, Names> longer, counts;
-  for (const ControlProgram& control : {ControlProgram{"native", 0},
-                                        {"platform's clock", machine.clock_hz},
-                                        {"1 GHz", 1e9},
-                                        {"500 MHz", 500e6},
-                                        {"1 GHz, list", 1e9, true},
-                                        {"500 MHz, list", 500e6, true}}) {
-    MachineConfig m = machine;
-    const bool is_native = control.clock_hz == 0;
-    m.control.cpu = is_native ? "native" : "riscv";
-    m.control.lists = control.lists;
+  const ControlProgram programs[] = {{"platform's clock", machine.clock_hz},
+                                     {"1 GHz", 1e9},
+                                     {"500 MHz", 500e6},
+                                     {"1 GHz, list", 1e9, true},
+                                     {"500 MHz, list", 500e6, true}};
+  MachineConfig m = machine;
+  m.control.cpu = "native";
+  m.control.lists = false;
+  const std::map<Case, job::RunResult> native = run_all(m, paper.networks, paper.dataflows, progress);
+  std::vector<std::map<Case, job::RunResult>> results;
+  m.control.cpu = "riscv";
+  for (const ControlProgram& program : programs) {
+    m.control.lists = program.lists;
     m.own<RiscvConfig>() = {};
-    if (!is_native) m.own<RiscvConfig>().clock_hz = control.clock_hz;
-    if (!is_native) s.columns.emplace_back(control.name);
-    for_each_run(m, paper.networks, paper.dataflows, progress, [&](const Case& place, const job::RunResult& r) {
-      if (is_native) {
-        native[place] = r.cycles;
-        return;
-      }
-      longer[place].push_back(
-          fmt::format("{:+.1f}%", 100 * (static_cast<double>(r.cycles) / static_cast<double>(native.at(place)) - 1)));
-      if (!std::string_view(control.name).starts_with("1 GHz")) return;
-      const std::uint64_t executed = r.sum("cpu", "instructions"), commands = r.sum("cpu", "doorbells");
-      const auto instructions = static_cast<double>(executed);
-      counts[place].push_back(fmt::to_string(executed));
-      if (control.lists) return;
-      counts[place].push_back(fmt::to_string(commands));
-      counts[place].push_back(
-          fmt::format("{:.0f}", instructions / static_cast<double>(std::max<std::uint64_t>(commands, 1))));
-      counts[place].push_back(fmt::format(
-          "{:.2f}", static_cast<double>(r.sum("cpu", "hart_cycles") - r.sum("cpu", "hart_stalls")) / instructions));
-    });
+    m.own<RiscvConfig>().clock_hz = program.clock_hz;
+    s.columns.emplace_back(program.name);
+    results.push_back(run_all(m, paper.networks, paper.dataflows, progress));
   }
   s.columns.insert(s.columns.end(),
                    {"instructions", "commands", "instructions per command", "CPI", "list: instructions"});
   for (const std::string& network : paper.networks) {
     for (const std::string& dataflow : paper.dataflows) {
       const Case place(network, dataflow);
+      const auto cycles = static_cast<double>(native.at(place).cycles);
       Names& row = s.rows.emplace_back();
-      row = {network, dataflow, fmt::to_string(native.at(place))};
-      for (const auto& cells : {longer.at(place), counts.at(place)}) row.insert(row.end(), cells.begin(), cells.end());
+      row = {network, dataflow, fmt::to_string(native.at(place).cycles)};
+      for (const auto& of : results) {
+        row.push_back(fmt::format("{:+.1f}%", 100 * (static_cast<double>(of.at(place).cycles) / cycles - 1)));
+      }
+      const job::RunResult &program = results[1].at(place), &list = results[3].at(place);
+      const std::uint64_t executed = program.sum("cpu", "instructions"), commands = program.sum("cpu", "doorbells");
+      const auto instructions = static_cast<double>(executed);
+      const auto busy = static_cast<double>(program.sum("cpu", "hart_cycles") - program.sum("cpu", "hart_stalls"));
+      row.insert(row.end(),
+                 {fmt::to_string(executed), fmt::to_string(commands),
+                  fmt::format("{:.0f}", instructions / static_cast<double>(std::max<std::uint64_t>(commands, 1))),
+                  fmt::format("{:.2f}", busy / instructions), fmt::to_string(list.sum("cpu", "instructions"))});
     }
   }
   s.notes = {"Instructions, commands and CPI (without stalls) are those at 1 GHz.",

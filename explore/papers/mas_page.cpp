@@ -6,68 +6,73 @@ namespace attnvp::papers {
 
 namespace {
 
-using CellValue = std::function<double(const std::string& network, const std::string& dataflow)>;
-using CellKey = std::function<std::string(const std::string& network, const std::string& dataflow)>;
-
-// Advantage of mas over the dataflow: ratio of cycles; energy saved in per cent.
-double speedup(double other, double mas) { return other / mas; }
-double saving(double other, double mas) { return 100 * (1 - mas / other); }
-
-struct Compared {
-  const MasStudy& s;
-  const Names& dataflows;
-  bool pinned;  // to the paper's setting
-  CellValue paper, ours;
-  CellKey calibrated;
-
-  std::string schedule(const std::string& d) const { return pinned ? papers_setting(d) : d; }
-
-  // Adds the cells of every network under every dataflow, and the mean of the rows.
-  void add_values(const std::string& quantity, const CellKey& why, std::vector<Cell>& all) const {
-    for (const std::string& d : dataflows) {
-      for (const std::string& n : s.paper.networks) {
-        all.push_back({quantity, n, d, paper(n, d), ours(n, d), why ? why(n, d) : "", schedule(d), calibrated(n, d)});
-      }
-      const auto mean = [&](const CellValue& of) {
-        return geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d); });
-      };
-      all.push_back({quantity, "geomean", d, mean(paper), mean(ours), "", schedule(d), ""});
-    }
-  }
-
-  // Adds the gains of mas, the mean of the rows, and the paper's mean if printed.
-  void add_gains(const std::string& quantity, const char* claim, double (*gain)(double, double),
-                 std::vector<Cell>& all) const {
-    for (const std::string& d : dataflows) {
-      if (d == kMas) continue;
-      for (const std::string& n : s.paper.networks) {
-        const std::string key = calibrated(n, d);
-        all.push_back({quantity, n, d, gain(paper(n, d), paper(n, kMas)), gain(ours(n, d), ours(n, kMas)), "",
-                       schedule(d), key.empty() ? calibrated(n, kMas) : key});
-      }
-      // Savings may be zero or negative, so the saving of the geometric mean ratio is used instead of their mean.
-      const auto mean_of = [&](const CellValue& of) {
-        return gain(geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d) / of(n, kMas); }), 1);
-      };
-      all.push_back({quantity, "geomean", d, mean_of(paper), mean_of(ours), "", schedule(d), ""});
-      const double printed = s.paper.claim(claim, d);
-      if (printed > 0) all.push_back({quantity, "geomean_printed", d, printed, mean_of(ours), "", schedule(d), ""});
-    }
-  }
+// A table of the paper: values, and what mas gains over the other dataflows.
+struct PaperTable {
+  std::string values, gains, claim, file;  // quantities of the cells; claim of the mean gains; file of the values
+  double (*gain)(double other, double mas);
+  double (*ours)(const job::RunResult&);
+  std::map<Case, double> MasPaper::*paper;
 };
+double cycles_of(const job::RunResult& r) { return static_cast<double>(r.cycles); }
+double energy_of(const job::RunResult& r) { return r.total_energy_pj(); }
+const PaperTable kTable2 = {"cycles", "speedup", "speedup", "mas_table2_cycles", speedup, cycles_of, &MasPaper::cycles};
+const PaperTable kTable3 = {"energy_pj", "saving_percent",    "saving", "mas_table3_energy", saving,
+                            energy_of,   &MasPaper::energy_pj};
 
-const char* calibration_mark(const Cell& c) { return c.calibrated.empty() ? "" : " c"; }
+// Adds the cells of every network under every dataflow in the paper's setting, or with the best tilings. First the
+// values, unless they are left out, and the means of the rows; then the gains of mas, their means, and the paper's.
+void add_cells(const MasStudy& s, const PaperTable& table, bool best, bool values,
+               const std::function<std::string(const std::string& network, const std::string& dataflow)>& why,
+               std::vector<Cell>& all) {
+  const Names &networks = s.paper.networks, &dataflows = best ? s.paper.dataflows : s.dataflows;
+  const auto paper = [&](const std::string& n, const std::string& d) { return (s.paper.*table.paper).at({n, d}); };
+  const auto ours = [&](const std::string& n, const std::string& d) {
+    return table.ours(best ? s.best.at({n, d}).result : s.at(n, d));
+  };
+  const auto calibrated = [&](const std::string& n, const std::string& d) {
+    return config::calibrated_by(s.provenance, fmt::format("{}/{}/{}", table.file, n, d == kFlatLockStep ? kFlat : d));
+  };
+  const auto add = [&](const std::string& quantity, const std::string& n, const std::string& d, double of_paper,
+                       double of_ours, const std::string& reason = "", const std::string& key = "") {
+    all.push_back(
+        {(best ? "best_" : "") + quantity, n, d, of_paper, of_ours, reason, best ? d : papers_setting(d), key});
+  };
+  for (const std::string& d : values ? dataflows : Names()) {
+    const auto mean = [&](const auto& of) {
+      return geometric_mean(networks, [&](const std::string& n) { return of(n, d); });
+    };
+    for (const std::string& n : networks) {
+      add(table.values, n, d, paper(n, d), ours(n, d), why ? why(n, d) : "", calibrated(n, d));
+    }
+    add(table.values, "geomean", d, mean(paper), mean(ours));
+  }
+  for (const std::string& d : dataflows) {
+    if (d == kMas) continue;
+    // Savings may be zero or negative, so the saving of the geometric mean ratio is used instead of their mean.
+    const auto mean = [&](const auto& of) {
+      return table.gain(geometric_mean(networks, [&](const std::string& n) { return of(n, d) / of(n, kMas); }), 1);
+    };
+    for (const std::string& n : networks) {
+      const std::string key = calibrated(n, d);
+      add(table.gains, n, d, table.gain(paper(n, d), paper(n, kMas)), table.gain(ours(n, d), ours(n, kMas)), "",
+          key.empty() ? calibrated(n, kMas) : key);
+    }
+    add(table.gains, "geomean", d, mean(paper), mean(ours));
+    const double printed = s.paper.claim(table.claim, d);
+    if (printed > 0) add(table.gains, "geomean_printed", d, printed, mean(ours));
+  }
+}
+
 std::string millions(double x) { return fmt::format("{:.3f}", x / 1e6); }
-std::string one_decimal_percent(double percent) { return fmt::format("{:.1f}%", percent); }
 
-// Networks down, dataflows across; `cell` formats paper and ours.
-Section grid(const MasStudy& s, const std::vector<Cell>& all, const std::string& quantity, const Names& dataflows,
-             const std::function<std::string(const Cell&)>& cell) {
-  const std::map<Case, Cell> cells = cells_of(all, quantity);
+// Networks down, dataflows across.
+Section fill(const MasStudy& s, Section section, const std::map<Case, Cell>& cells, const Names& dataflows,
+             const std::function<std::string(const Cell&)>& form) {
   Names networks = s.paper.networks;
   networks.emplace_back("geomean");
   if (cells.count({"geomean_printed", dataflows.front()}) > 0) networks.emplace_back("geomean_printed");
-  Section section = pivot(all, quantity, networks, dataflows, cell);
+  section.columns = {"network"};
+  section.pivot(cells, networks, dataflows, form);
   for (std::size_t i = 0; i < dataflows.size(); ++i) {
     section.columns[i + 1] = cells.at({networks.front(), dataflows[i]}).schedule;
   }
@@ -84,35 +89,28 @@ Section grid(const MasStudy& s, const std::vector<Cell>& all, const std::string&
   return section;
 }
 
-std::function<std::string(const Cell&)> with_ratio(double unit) {
-  return [unit](const Cell& c) {
-    return fmt::format("{:.3f}  {:>6.3f}  {:.2f}{}{}", c.paper / unit, c.ours / unit, c.ratio(),
-                       noteworthy(c.ratio()) ? "*" : " ", calibration_mark(c));
-  };
-}
+constexpr CellForm with_ratio(double unit) { return {"{:.3f}", "{:>6.3f}", "{:.2f}", unit}; }
 constexpr char kHow[] = "Each cell: the paper's, ours, ours / paper; * where they differ by over 10%.";
 
 Section cycles_table(const MasStudy& s, const std::vector<Cell>& all) {
-  Section t = grid(s, all, "cycles", s.dataflows, with_ratio(1e6));
-  t.title = "Table 2: cycles, in millions";
-  t.lead = std::string(kHow) +
-           " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
-           "(flat:prefetch=off); the reason for flat speaks of both. TileFlow is held to the paper's eight row blocks "
-           "a head, a head at a time (tileflow:row_blocks=8); all other tile sizes are chosen.";
-  return t;
+  return fill(s,
+              {"Table 2: cycles, in millions",
+               std::string(kHow) +
+                   " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
+                   "(flat:prefetch=off); the reason for flat speaks of both. TileFlow is held to the paper's eight row "
+                   "blocks a head, a head at a time (tileflow:row_blocks=8); all other tile sizes are chosen."},
+              cells_of(all, "cycles"), s.dataflows, with_ratio(1e6));
 }
 
 Section gain_table(const MasStudy& s, const std::vector<Cell>& all, bool energy) {
   const Names others{s.dataflows.begin(), s.dataflows.end() - 1};
-  Section t = grid(s, all, energy ? "saving_percent" : "speedup", others, [energy](const Cell& c) {
-    const std::string mark = calibration_mark(c);
-    if (!energy) return times(c.paper) + "  " + times(c.ours) + mark;
-    return one_decimal_percent(c.paper) + fmt::format("  {:>5}", one_decimal_percent(c.ours)) + mark;
-  });
-  t.title = energy ? "Table 3: energy that mas saves" : "Table 2: speed-up of mas";
-  t.lead = "Each cell: the paper's, ours.";
-  if (energy) t.lead += " Geomean: the saving of the mean ratio.";
-  return t;
+  const char* const lead = "Each cell: the paper's, ours.";
+  if (!energy) {
+    return fill(s, {"Table 2: speed-up of mas", lead}, cells_of(all, "speedup"), others,
+                CellForm{"{:.2f}x", "{:.2f}x"});
+  }
+  return fill(s, {"Table 3: energy that mas saves", lead + std::string(" Geomean: the saving of the mean ratio.")},
+              cells_of(all, "saving_percent"), others, CellForm{"{:.1f}%", "{:>4.1f}%"});
 }
 
 // Cycles and gain of mas in one cell.
@@ -120,20 +118,20 @@ Section best_table(const MasStudy& s, const std::vector<Cell>& all) {
   const std::map<Case, Cell> speedups = cells_of(all, "best_speedup"), savings = cells_of(all, "best_saving_percent");
   std::uint32_t simulations = 0;
   for (const auto& [place, best] : s.best) simulations += best.simulations;
-  Section t = grid(s, all, "best_cycles", s.paper.dataflows, [&](const Cell& c) {
-    const auto gain = speedups.find({c.network, c.dataflow});
-    if (gain == speedups.end()) return millions(c.ours);
-    return fmt::format("{}  {}  {:>5}", millions(c.ours), times(gain->second.ours),
-                       one_decimal_percent(savings.at({c.network, c.dataflow}).ours));
-  });
-  t.notes.clear();  // these cells have no values of the paper
-  t.title = "Each dataflow at its best";
-  t.lead = fmt::format(
+  const std::string lead = fmt::format(
       "No option is set, TileFlow's row blocks neither. From the tile sizes that a run chooses by itself on, one "
       "parameter after the other takes the next value as long as the simulation gets faster, in at most {} simulations "
       "({} in all). Each cell: ours in millions of cycles, how many times mas at its best is faster, the energy that "
       "it saves.",
       kBestBudget, simulations);
+  Section t =
+      fill(s, {"Each dataflow at its best", lead}, cells_of(all, "best_cycles"), s.paper.dataflows, [&](const Cell& c) {
+        const auto gain = speedups.find({c.network, c.dataflow});
+        if (gain == speedups.end()) return millions(c.ours);
+        return fmt::format("{}  {}  {:>4.1f}%", millions(c.ours), times(gain->second.ours),
+                           savings.at({c.network, c.dataflow}).ours);
+      });
+  t.notes.clear();  // these cells have no values of the paper
   return t;
 }
 
@@ -153,11 +151,12 @@ Section bounds_table(const MasStudy& s) {
 }
 
 Section energy_table(const MasStudy& s, const std::vector<Cell>& all) {
-  Section t = grid(s, all, "energy_pj", s.dataflows, with_ratio(1e9));
-  t.title = "Table 3: energy, in 10^9 pJ";
-  t.lead = std::string(kHow) +
-           " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its size and sums "
-           "are read and written in L0 at every step: they say nothing of other machines.";
+  Section t = fill(s,
+                   {"Table 3: energy, in 10^9 pJ",
+                    std::string(kHow) +
+                        " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its "
+                        "size and sums are read and written in L0 at every step: they say nothing of other machines."},
+                   cells_of(all, "energy_pj"), s.dataflows, with_ratio(1e9));
   const auto [paper, ours] = fit_energies(s);
   t.notes.push_back(
       fmt::format("The mas column as pJ per multiply-accumulate, per score and per byte of Q, K, V and O (least "
@@ -188,28 +187,26 @@ Section breakdown_table(const MasStudy& s) {
   return t;
 }
 
-Section dram_table(const MasStudy& s) {
+Section dram_table(const MasStudy& s, const std::vector<Cell>& all) {
   Section t{
       "Section 5.4: DRAM accesses",
       "Megabytes read and written. The paper: as many writes with mas as with FLAT, as many reads but where it reloads "
       "K or V after overwriting them.",
       {"network", "read, flat", "read, mas", "mas/flat, paper", "mas/flat, ours", "written, flat", "written, mas",
        "L1 in use, mas"}};
-  bool reloads = false;
+  const std::map<Case, Cell> reads = cells_of(all, "dram_reads_over_flat");
   for (const std::string& network : s.paper.networks) {
     const job::RunResult &flat = s.at(network, kFlat), &mas = s.at(network, kMas);
-    const auto bytes = [](const job::RunResult& r, const char* counter) {
-      return static_cast<double>(r.sum("dram", counter)) * kWordBytes;
+    const auto megabytes = [](const job::RunResult& r, const char* counter) {
+      return millions(static_cast<double>(r.sum("dram", counter)) * kWordBytes);
     };
-    const double stated = s.paper.claim("reads", network), ours = bytes(mas, "read_words") / bytes(flat, "read_words");
-    reloads = reloads || ours > 1.005;
-    t.rows.push_back({network, millions(bytes(flat, "read_words")), millions(bytes(mas, "read_words")),
-                      times(stated > 0 ? stated : 1), times(ours), millions(bytes(flat, "write_words")),
-                      millions(bytes(mas, "write_words")),
+    const Cell& c = reads.at({network, kMas});
+    t.rows.push_back({network, megabytes(flat, "read_words"), megabytes(mas, "read_words"), times(c.paper),
+                      times(c.ours), megabytes(flat, "write_words"), megabytes(mas, "write_words"),
                       report::percent(static_cast<double>(mas.max("l1", "peak_bytes")) /
                                       static_cast<double>(s.machine.l1.size_bytes))});
   }
-  if (!reloads) {
+  if (std::none_of(reads.begin(), reads.end(), [](const auto& read) { return read.second.ours > 1.005; })) {
     t.notes.emplace_back(
         "Ours reads every tensor once: with the row blocks it chooses, nothing is overwritten and L1 is never full "
         "(last column). Conjecture: the paper's reloads come with its tiling; its tile sizes, which it does not print, "
@@ -243,54 +240,14 @@ std::string machine_text(const MachineConfig& m) {
 std::vector<Cell> mas_cells(const MasStudy& s) {
   std::vector<Cell> all;
   const EnergyFits fits = fit_energies(s);
-  const auto calibrated = [&s](const char* table) -> CellKey {
-    return [&s, table](const std::string& n, const std::string& d) {
-      return config::calibrated_by(s.provenance, fmt::format("{}/{}/{}", table, n, d == kFlatLockStep ? kFlat : d));
-    };
-  };
-  const CellKey by_cycles = calibrated("mas_table2_cycles"), by_energy = calibrated("mas_table3_energy");
-  Compared cycles{s,
-                  s.dataflows,
-                  true,
-                  [&s](const std::string& n, const std::string& d) { return s.paper_cycles(n, d); },
-                  [&s](const std::string& n, const std::string& d) { return s.cycles(n, d); },
-                  by_cycles};
-  Compared energy{s,
-                  s.dataflows,
-                  true,
-                  [&s](const std::string& n, const std::string& d) { return s.paper_energy_pj(n, d); },
-                  [&s](const std::string& n, const std::string& d) { return s.energy_pj(n, d); },
-                  by_energy};
-  // flat's reason covers both of its variants.
-  cycles.add_values(
-      "cycles",
-      [&s](const std::string& n, const std::string& d) { return d == kFlatLockStep ? "" : why_cycles(s, n, d); }, all);
-  cycles.add_gains("speedup", "speedup", speedup, all);
-  energy.add_values(
-      "energy_pj",
-      [&](const std::string& n, const std::string& d) { return d == kFlatLockStep ? "" : why_energy(s, fits, n, d); },
+  add_cells(
+      s, kTable2, false, true, [&](const std::string& n, const std::string& d) { return why_cycles(s, n, d); }, all);
+  add_cells(
+      s, kTable3, false, true, [&](const std::string& n, const std::string& d) { return why_energy(s, fits, n, d); },
       all);
-  energy.add_gains("saving_percent", "saving", saving, all);
   if (!s.best.empty()) {
-    const Compared best{s,
-                        s.paper.dataflows,
-                        false,
-                        cycles.paper,
-                        [&s](const std::string& n, const std::string& d) {
-                          return static_cast<double>(s.best.at({n, d}).result.cycles);
-                        },
-                        by_cycles};
-    const Compared best_energy{s,
-                               s.paper.dataflows,
-                               false,
-                               energy.paper,
-                               [&s](const std::string& n, const std::string& d) {
-                                 return s.best.at({n, d}).result.total_energy_pj();
-                               },
-                               by_energy};
-    best.add_values("best_cycles", {}, all);
-    best.add_gains("best_speedup", "speedup", speedup, all);
-    best_energy.add_gains("best_saving_percent", "saving", saving, all);
+    add_cells(s, kTable2, true, true, {}, all);
+    add_cells(s, kTable3, true, false, {}, all);
   }
   for (const std::string& n : s.paper.networks) {
     const double stated = s.paper.claim("reads", n);
@@ -303,33 +260,25 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
 StudyReport mas_report(const MasStudy& s) {
   StudyReport r;
   r.heading = "MAS-Attention on " + machine_text(s.machine) + "\n";
-  r.preamble = fmt::format(
-      "# The MAS-Attention paper, reproduced\n\nWritten by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers "
-      "of ours come from runs.\nThe paper's numbers are in `configs/paper`.\n\nThe machine is {}.\nTile sizes are "
-      "chosen for machine and layer, but for what a dataflow's option in the paper's setting "
-      "pins\n(tileflow:row_blocks=8).\n",
-      s.machine.name, machine_text(s.machine));
+  r.title = "The MAS-Attention paper, reproduced";
+  r.introduction = {
+      fmt::format("Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours come from runs. The "
+                  "paper's numbers are in `configs/paper`.",
+                  s.machine.name),
+      fmt::format("The machine is {}. Tile sizes are chosen for machine and layer, but for what a dataflow's option in "
+                  "the paper's setting pins (tileflow:row_blocks=8).",
+                  machine_text(s.machine))};
   r.hardware = {s.machine.name};
   r.cells = mas_cells(s);
   const std::vector<Cell>& all = r.cells;
-  Section what_they_say{"What the tables say"};
-  what_they_say.notes = findings(s);
-  r.sections = {what_they_say, cycles_table(s, all),
+  r.sections = {findings(s), cycles_table(s, all),
                 reasons_table(all, "cycles", "Table 2: why cycles differ by over 10%"), gain_table(s, all, false)};
   if (!s.best.empty()) r.sections.push_back(best_table(s, all));
-  const auto rest = {bounds_table(s),
-                     energy_table(s, all),
-                     reasons_table(all, "energy_pj", "Table 3: why energies differ by over 10%"),
-                     gain_table(s, all, true),
-                     breakdown_table(s),
-                     dram_table(s)};
-  r.sections.insert(r.sections.end(), rest.begin(), rest.end());
+  r.sections.insert(r.sections.end(), {bounds_table(s), energy_table(s, all),
+                                       reasons_table(all, "energy_pj", "Table 3: why energies differ by over 10%"),
+                                       gain_table(s, all, true), breakdown_table(s), dram_table(s, all)});
   for (const auto& [place, result] : s.results) {
-    if (!result.golden_checked) continue;
-    ++r.checked;
-    if (result.golden.passed) continue;
-    r.failures.push_back(
-        fmt::format("{} with {}: golden check failed: {}", place.first, place.second, result.golden.to_string()));
+    if (result.golden_checked) r.check(fmt::format("{} with {}", place.first, place.second), result.golden);
   }
   if (r.checked > 0) {
     r.closing = fmt::format("\ngolden: {} of {} runs passed\n", r.checked - r.failures.size(), r.checked);
@@ -351,9 +300,10 @@ StudyReport mas(const std::string& hardware, bool full_data, bool everything, co
                          study.paper.claim("tokens", l.dataflow), static_cast<double>(l.tokens), l.refused, "", ""});
     }
   }
-  const Machines davinci = run_davinci(study.paper, progress), memories = run_memories(study.paper, progress);
-  for (const Section& section : davinci_sections(study.paper, davinci)) r.sections.push_back(section);
-  r.sections.push_back(memory_section(memories));
+  for (const Section& section : davinci_sections(study.paper, run_davinci(study.paper, progress))) {
+    r.sections.push_back(section);
+  }
+  r.sections.push_back(memory_section(study.paper, progress));
   if (!everything) return r;
   Section control = control_section(study.paper, machine, progress);
   if (!control.rows.empty()) r.sections.push_back(std::move(control));

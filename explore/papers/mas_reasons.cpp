@@ -90,29 +90,19 @@ std::string why_mas_energy(const MasStudy& s, const EnergyFits& fits, const std:
       fits.ours.mac, fits.ours.score, fits.ours.byte, fits.paper.mac, fits.paper.score, fits.paper.byte, ratio);
 }
 
-std::pair<double, double> range(const MasStudy& s, const std::function<double(const std::string&)>& value) {
-  std::pair<double, double> all{value(s.paper.networks.front()), value(s.paper.networks.front())};
-  for (const std::string& network : s.paper.networks) {
-    all = {std::min(all.first, value(network)), std::max(all.second, value(network))};
-  }
-  return all;
-}
-
-// Compares a table's printed mean with the mean of its rows.
-std::string printed_means(const MasStudy& s, const std::string& claim) {
+// Compares a table's printed means with the means of its rows.
+std::string printed_means(const MasStudy& s, int table, const std::string& claim, double (*gain)(double, double),
+                          const std::map<Case, double>& paper) {
   Names printed, of_rows;
-  for (const std::string& dataflow : s.paper.dataflows) {
-    if (dataflow == kMas) continue;
-    const double mean = geometric_mean(s.paper.networks, [&](const std::string& network) {
-      return claim == "speedup" ? s.paper_cycles(network, dataflow) / s.paper_cycles(network, kMas)
-                                : 100 * (1 - s.paper_energy_pj(network, kMas) / s.paper_energy_pj(network, dataflow));
-    });
+  for (const std::string& dataflow : s.paper.others()) {
     printed.push_back(fmt::format("{:.2f}", s.paper.claim(claim, dataflow)));
-    of_rows.push_back(fmt::format("{:.2f}", mean));
+    of_rows.push_back(fmt::format("{:.2f}", geometric_mean(s.paper.networks, [&](const std::string& network) {
+                                    return gain(paper.at({network, dataflow}), paper.at({network, kMas}));
+                                  })));
   }
   const bool same = printed == of_rows;
-  return fmt::format("The geometric means printed under Table {} ({}) are {}those of its rows{}.",
-                     claim == "speedup" ? 2 : 3, fmt::join(printed, ", "), same ? "" : "not ",
+  return fmt::format("The geometric means printed under Table {} ({}) are {}those of its rows{}.", table,
+                     fmt::join(printed, ", "), same ? "" : "not ",
                      same ? "" : fmt::format(" ({})", fmt::join(of_rows, ", ")));
 }
 
@@ -134,17 +124,18 @@ std::string beyond_overlap(const MasStudy& s) {
 
 // Section 5 states a range over Layer-Wise that differs from its own column.
 std::string stated_ranges(const MasStudy& s) {
-  const auto [least_x, most_x] =
-      range(s, [&s](const std::string& n) { return s.paper_cycles(n, "layerwise") / s.paper_cycles(n, kMas); });
-  const auto [least, most] = range(s, [&s](const std::string& n) {
-    return 100 * (1 - s.paper_energy_pj(n, kMas) / s.paper_energy_pj(n, "layerwise"));
+  const Range speedups = range_of(s.paper.networks, [&s](const std::string& n) {
+    return speedup(s.paper_cycles(n, "layerwise"), s.paper_cycles(n, kMas));
+  });
+  const Range savings = range_of(s.paper.networks, [&s](const std::string& n) {
+    return saving(s.paper_energy_pj(n, "layerwise"), s.paper_energy_pj(n, kMas));
   });
   const auto stated = [&s](const char* claim) { return s.paper.claim(claim, "layerwise"); };
   return fmt::format(
       "The text states speed-ups of {:.2f}x to {:.2f}x and savings of {:.2f}% to {:.2f}% over Layer-Wise; the tables "
       "have {:.2f}x to {:.2f}x and {:.1f}% to {:.1f}%.",
-      stated("speedup_least"), stated("speedup_most"), stated("saving_least"), stated("saving_most"), least_x, most_x,
-      least, most);
+      stated("speedup_least"), stated("speedup_most"), stated("saving_least"), stated("saving_most"), speedups.least,
+      speedups.most, savings.least, savings.most);
 }
 
 std::string mas_bound(const MasStudy& s) {
@@ -273,7 +264,7 @@ EnergyFits fit_energies(const MasStudy& s) {
 
 std::string why_cycles(const MasStudy& s, const std::string& network, const std::string& dataflow) {
   const double paper = s.paper_cycles(network, dataflow), ours = s.cycles(network, dataflow);
-  if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
+  if (dataflow == kFlatLockStep || !noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   const OrderBound least = bound(s.at(network, dataflow), s.machine);
   if (paper + kPrinted < least.cycles) {
     return fmt::format("the paper's entry is {:.1f}% below what the machine needs in this setting: {:.3f}, {}",
@@ -292,7 +283,7 @@ std::string why_cycles(const MasStudy& s, const std::string& network, const std:
 std::string why_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network,
                        const std::string& dataflow) {
   const double paper = s.paper_energy_pj(network, dataflow), ours = s.energy_pj(network, dataflow);
-  if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
+  if (dataflow == kFlatLockStep || !noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   // ours / paper is the factor of mas times the factor that the dataflow adds.
   const double paper_mas = s.paper_energy_pj(network, kMas), ours_mas = s.energy_pj(network, kMas);
   const double common = ours_mas / paper_mas, added = (ours / ours_mas) / (paper / paper_mas);
@@ -313,17 +304,20 @@ std::string why_energy(const MasStudy& s, const EnergyFits& fits, const std::str
       ours_text, more_paper / 1e9, accesses / 1e6, l1_words(mas) / 1e6);
 }
 
-Names findings(const MasStudy& s) {
-  Names all{printed_means(s, "speedup"), printed_means(s, "saving"), stated_ranges(s), softpipe_energy(s)};
+Section findings(const MasStudy& s) {
+  Section t{"What the tables say"};
   if (is_papers_machine(s)) {
-    all.insert(all.begin(), {mas_bound(s), beyond_overlap(s), unit(s)});
+    t.notes = {mas_bound(s), beyond_overlap(s), unit(s)};
   } else {
-    all.insert(all.begin(),
-               "This is not the paper's machine: what its mas takes on each network is not what binds here. "
-               "Differences are the machine's, and no reasons are given for them.");
+    t.notes = {
+        "This is not the paper's machine: what its mas takes on each network is not what binds here. Differences are "
+        "the machine's, and no reasons are given for them."};
   }
-  all.erase(std::remove(all.begin(), all.end(), std::string()), all.end());
-  return all;
+  t.notes.insert(t.notes.end(),
+                 {printed_means(s, 2, "speedup", speedup, s.paper.cycles),
+                  printed_means(s, 3, "saving", saving, s.paper.energy_pj), stated_ranges(s), softpipe_energy(s)});
+  std::erase(t.notes, "");
+  return t;
 }
 
 }  // namespace attnvp::papers

@@ -34,13 +34,7 @@ Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
   const job::Schedule schedule = job::parse_dataflow(dataflow);
   Limit limit{dataflow, machine.cores, kLimitRowsPerCore * machine.cores * machine.clusters, 0, 0, 0, {}};
   const auto layer = [&](std::uint32_t steps) {
-    workload::Attention network;
-    network.heads = 1;
-    network.seq_q = limit.rows;
-    network.seq_kv = steps * kLimitStep;
-    network.emb = kLimitEmb;
-    network.name = fmt::format("{} x {}", network.seq_q, network.seq_kv);
-    return network;
+    return workload::load(fmt::format("H=1,NQ={},NKV={},E={}", limit.rows, steps * kLimitStep, kLimitEmb));
   };
   std::uint32_t runs = 0, refused = kMost + 1;
   // True if some tiling fits the machine.
@@ -141,15 +135,11 @@ Section limits_section(const MasPaper& paper, const MachineConfig& machine, cons
       "Section 5.5: the longest sequences",
       fmt::format(
           "Tokens of K and V, FP16, found by running in timing mode to steps of {} tokens: one head of {} and {} rows "
-          "of Q "
-          "per core, so that softmax runs beside either matmul (a whole layer at a million tokens is a million such "
-          "rows). "
-          "A length counts when its run ends. Rows of scores are held whole, as softmax needs them, and each core "
-          "holds "
-          "its own; the paper counts those of one core. Where L1 has no room for as many rows as a MAC array has, "
-          "layerwise takes them for softmax alone, one by one, and its matmuls take tiles. The N x N scores that "
-          "layerwise "
-          "and softpipe would keep in DRAM for a whole layer are not counted against them.",
+          "of Q per core, so that softmax runs beside either matmul (a whole layer at a million tokens is a million "
+          "such rows). A length counts when its run ends. Rows of scores are held whole, as softmax needs them, and "
+          "each core holds its own; the paper counts those of one core. Where L1 has no room for as many rows as a MAC "
+          "array has, layerwise takes them for softmax alone, one by one, and its matmuls take tiles. The N x N scores "
+          "that layerwise and softpipe would keep in DRAM for a whole layer are not counted against them.",
           kLimitStep, kLimitEmb, kLimitRowsPerCore),
       {"dataflow", "cores", "tokens", "paper", "ours / paper", "L1 in use", "the next step"},
       1,

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -33,6 +33,7 @@ struct Cell {
   std::string calibrated = {};  // machine key that was calibrated with this cell, which is then not a prediction
 
   double ratio() const { return ours / paper; }
+  std::string ratio_text(const char* format) const;  // followed by `*` if noteworthy
 };
 inline const std::string kFlat = "flat";  // reference dataflow of several papers
 using Names = std::vector<std::string>;
@@ -41,6 +42,14 @@ std::map<Case, Cell> cells_of(const std::vector<Cell>& all, const std::string& q
 
 constexpr double kNoteworthy = 0.10;  // relative difference above which a reason is given
 bool noteworthy(double ratio);
+
+// Text of a cell: the paper's value and ours in `unit`, ours / paper with `*` if noteworthy, and `c` if calibrated.
+// Only ours if the paper has none.
+struct CellForm {
+  const char *paper, *ours, *ratio = nullptr;  // formats of fmt; nullptr: no ratio
+  double unit = 1;
+  std::string operator()(const Cell& cell) const;
+};
 
 struct Section {
   std::string title = {};
@@ -52,19 +61,18 @@ struct Section {
   Names notes = {};         // list below the table
   std::string figure = {};  // file name in Markdown, above the section
 
-  // Sets the column titles after the first and all cells: rows `down`, columns `across`.
+  // Adds the columns `across`, of the rows `down`, which are created if there are none.
   void grid(const Names& down, const Names& across,
             const std::function<std::string(const std::string& row, const std::string& column)>& cell);
+  // The same for the cells of a quantity, networks down, dataflows across; missing cells are empty.
+  void pivot(const std::map<Case, Cell>& cells, const Names& networks, const Names& dataflows,
+             const std::function<std::string(const Cell&)>& cell);
 };
-// Table of a quantity: networks down, dataflows across; missing cells are empty.
-Section pivot(const std::vector<Cell>& all, const std::string& quantity, const Names& networks, const Names& dataflows,
-              const std::function<std::string(const Cell&)>& cell);
-std::string to_text(const Section& section);
-std::string to_markdown(const Section& section);
 
 struct StudyReport {
   std::string heading, closing;  // of the text
-  std::string preamble;          // of the page: title and introduction
+  std::string title;             // of the page
+  Names introduction;            // paragraphs of the page
   Names hardware;
   std::vector<Section> sections;
   std::vector<Cell> cells;
@@ -74,6 +82,13 @@ struct StudyReport {
     std::string suffix, svg;  // NAME-SUFFIX.svg next to NAME.md
   };
   std::vector<Plot> plots;
+
+  // Counts the golden check of a run.
+  template <class Golden>
+  void check(const std::string& run, const Golden& golden) {
+    ++checked;
+    if (!golden.passed) failures.push_back(fmt::format("{}: golden check failed: {}", run, golden.to_string()));
+  }
 };
 std::string to_text(const StudyReport& report);
 std::string to_markdown(const StudyReport& report);
@@ -91,51 +106,44 @@ StudyReport streaming(std::uint32_t longest, const std::string& stem, const Stud
 
 // A table under configs/paper; the first line has the column names. Throws config::ConfigError with file and line.
 std::vector<config::CsvLine> read_table(const std::string& name);
-// A table with the columns claim, of and value.
+// A table of three columns: claim, of what, and value.
 std::map<Case, double> read_claims(const std::string& name);
 inline double claim_of(const std::map<Case, double>& claims, const std::string& what, const std::string& of) {
   const auto found = claims.find({what, of});
   return found == claims.end() ? 0 : found->second;
 }
 
-std::string times(double ratio);  // "1.73x"
+std::string times(double ratio);                // "1.73x"
+std::string bytes_text(double bytes);           // "4.2 MB"
+std::string tokens_text(std::uint32_t tokens);  // 65536 -> "64K"
+
 double geometric_mean(const Names& networks, const std::function<double(const std::string&)>& value);
+// Arithmetic mean of a value of each element; 0 without elements.
+template <class Elements, class Value>
+double mean_of(const Elements& elements, const Value& value) {
+  double sum = 0;
+  for (const auto& element : elements) sum += value(element);
+  return sum / static_cast<double>(std::max<std::size_t>(elements.size(), 1));
+}
+struct Range {
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  void include(double x) {
+    least = std::min(least, x);
+    most = std::max(most, x);
+  }
+};
+template <class Elements, class Value>
+Range range_of(const Elements& elements, const Value& value) {
+  Range range;
+  for (const auto& element : elements) range.include(value(element));
+  return range;
+}
 
 // In timing mode, with the machine's energy table.
 explore::TunedRunner timing_runner(const MachineConfig& machine);
 // Runs every network under every dataflow on a machine.
-void for_each_run(const MachineConfig& machine, const Names& networks, const Names& dataflows,
-                  const StudyProgress& progress, const std::function<void(const Case&, const job::RunResult&)>& see);
-
-// LeanAttention study on the paper's machine: decoding with contexts of 1K to 512K keys and few or many heads, under
-// stream-K, FlashDecoding and FlashAttention-2. It also evaluates how limits of GPU memory affect the gain.
-
-struct LeanPoint {
-  std::uint32_t batch = 0, heads = 0, context = 0, emb = 0;  // context 0: batches have different lengths
-  std::string network;                                       // inline shape
-  job::RunResult lean, flash_decoding, flash2;
-
-  std::string shape() const;
-};
-
-struct LeanStudy {
-  std::string hardware;
-  std::uint32_t slots = 0;  // workers of the machine
-  std::vector<LeanPoint> points;
-
-  struct LeanMachine {
-    std::string what;  // difference from the first machine
-    std::vector<std::array<double, 2>>
-        gains{};  // per shape: cycles of FlashDecoding and FlashAttention-2 relative to lean
-    double mean(std::size_t over) const;
-    double most(std::size_t over) const;
-  };
-  Names shapes, contexts;             // with 1K and 4K keys
-  std::vector<LeanMachine> machines;  // machines for these shapes
-};
-
-LeanStudy run_lean_study(const MachineConfig& machine, const StudyProgress& progress);
-StudyReport lean_report(const LeanStudy& study);
+std::map<Case, job::RunResult> run_all(const MachineConfig& machine, const Names& networks, const Names& dataflows,
+                                       const StudyProgress& progress);
 
 // Streaming SDPA study: streaming graphs over sequence lengths and over depths of the long FIFO.
 

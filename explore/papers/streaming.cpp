@@ -57,8 +57,6 @@ using report::with_commas;
 const char* const kMemoryTitle = "Memory between nodes";
 const auto kGraphs = {kNaive, kMemoryFree, kSafeSoftmax};
 
-std::string bytes(std::uint64_t b) { return report::with_prefix(static_cast<double>(b), "B"); }
-
 std::string beside(std::uint64_t ours, std::uint64_t paper) {
   if (paper == 0) return "";
   if (ours == paper) return "the same";
@@ -75,30 +73,24 @@ std::string deepest(const stream::StreamResult& r) {
   return fmt::format("{} {}", r.graph.channels[best].name, r.channels[best].peak);
 }
 
-const DepthPoint* first_running(const StreamingStudy& s) {
-  const auto found = std::find_if(s.sweep.begin(), s.sweep.end(), [](const DepthPoint& p) { return !p.deadlocked; });
+// The smallest depth of the sweep that runs in at most so many cycles; nullptr: none.
+const DepthPoint* first_within(const StreamingStudy& s, std::uint64_t cycles) {
+  const auto found = std::find_if(s.sweep.begin(), s.sweep.end(),
+                                  [&](const DepthPoint& p) { return !p.deadlocked && p.cycles <= cycles; });
   return found == s.sweep.end() ? nullptr : &*found;
 }
-const DepthPoint* first_at_full_rate(const StreamingStudy& s) {
-  const auto found = std::find_if(s.sweep.begin(), s.sweep.end(), [&](const DepthPoint& p) {
-    return !p.deadlocked && p.cycles == s.sweep.back().cycles;
-  });
-  return &*found;
-}
+const DepthPoint* first_running(const StreamingStudy& s) { return first_within(s, UINT64_MAX); }
+const DepthPoint* first_at_full_rate(const StreamingStudy& s) { return first_within(s, s.sweep.back().cycles); }
 
 Section findings(const StreamingStudy& s) {
   Section section{"What the runs say"};
   const auto naive = s.of(kNaive), free = s.of(kMemoryFree), safe = s.of(kSafeSoftmax);
   const StreamingPoint &first = *naive.front(), &last = *naive.back();
-  const auto slope = [](const StreamingPoint& from, const StreamingPoint& to) {
-    return static_cast<double>(to.result.intermediate_bytes() - from.result.intermediate_bytes()) / (to.n - from.n);
-  };
-  bool linear = true;
-  for (std::size_t i = 1; i < naive.size(); ++i)
-    linear = linear && slope(*naive[i - 1], *naive[i]) == slope(first, last);
-  const bool constant = std::all_of(free.begin(), free.end(), [&](const StreamingPoint* p) {
-    return p->result.intermediate_bytes() == free.front()->result.intermediate_bytes();
-  });
+  const auto kept_bytes = [](const StreamingPoint* p) { return static_cast<double>(p->result.intermediate_bytes()); };
+  Range slopes, constant = range_of(free, kept_bytes);
+  for (std::size_t i = 1; i < naive.size(); ++i) {
+    slopes.include((kept_bytes(naive[i]) - kept_bytes(naive[i - 1])) / (naive[i]->n - naive[i - 1]->n));
+  }
   std::size_t compared = 0, same = 0, passed = 0;
   for (const StreamingPoint& p : s.points) {
     compared += p.paper_cycles > 0 ? 1 : 0;
@@ -106,17 +98,19 @@ Section findings(const StreamingStudy& s) {
     passed += p.result.golden.passed ? 1 : 0;
   }
   const StreamingPoint &first_free = *free.front(), &last_free = *free.back();
-  const auto kept = [](const StreamingPoint& p) { return bytes(p.result.intermediate_bytes()); };
+  const auto kept = [&](const StreamingPoint& p) { return bytes_text(kept_bytes(&p)); };
   const auto per_score = [&last](const StreamingPoint& p, const char* part) {
     return p.result.energy_pj(part) / last.n / last.n;
   };
   section.notes = {
       fmt::format("The naive graph keeps {} between its nodes at N={} and {} at N={}: {:.3g} B more for each token{}.",
-                  kept(first), first.n, kept(last), last.n, slope(first, last),
-                  linear ? ", at every N alike: O(N)" : ""),
-      "The memory-free graph keeps " + (constant ? kept(first_free) + " at every N: O(1)."
-                                                 : fmt::format("{} at N={} and {} at N={}.", kept(first_free),
-                                                               first_free.n, kept(last_free), last_free.n)),
+                  kept(first), first.n, kept(last), last.n,
+                  (kept_bytes(&last) - kept_bytes(&first)) / (last.n - first.n),
+                  slopes.least == slopes.most ? ", at every N alike: O(N)" : ""),
+      "The memory-free graph keeps " + (constant.least == constant.most
+                                            ? kept(first_free) + " at every N: O(1)."
+                                            : fmt::format("{} at N={} and {} at N={}.", kept(first_free), first_free.n,
+                                                          kept(last_free), last_free.n)),
       fmt::format("{} of {} cycle counts that the authors' simulations give are met exactly; {} of {} runs passed the "
                   "golden check.",
                   same, compared, passed, s.points.size()),
@@ -137,47 +131,39 @@ Section findings(const StreamingStudy& s) {
   return section;
 }
 
-Section cycles(const StreamingStudy& s) {
-  Section section{"Cycles and throughput",
-                  "Throughput in scores per cycle; 0.5 is what nodes with an initiation interval of 2 allow.",
-                  {"N"}};
-  for (const std::string& graph : kGraphs) {
-    section.columns.push_back(graph);
-    if (graph != kSafeSoftmax) section.columns.emplace_back("the authors'");
-    section.columns.emplace_back("throughput");
-  }
+// Adds the results of every graph, N down; `cells` gives those of a run.
+Section by_n(const StreamingStudy& s, Section section, const std::function<Names(const StreamingPoint&)>& cells) {
   for (const StreamingPoint* naive : s.of(kNaive)) {
-    Names row{with_commas(naive->n)};
+    Names& row = section.rows.emplace_back(1, with_commas(naive->n));
     for (const std::string& graph : kGraphs) {
-      const StreamingPoint& p = s.at(graph, naive->n);
-      row.push_back(with_commas(p.result.cycles));
-      if (graph != kSafeSoftmax) row.push_back(beside(p.result.cycles, p.paper_cycles));
-      row.push_back(fmt::format("{:.4f}", p.result.scores_per_cycle()));
+      const Names of_graph = cells(s.at(graph, naive->n));
+      row.insert(row.end(), of_graph.begin(), of_graph.end());
     }
-    section.rows.push_back(row);
   }
   return section;
 }
 
+Section cycles(const StreamingStudy& s) {
+  Section section{"Cycles and throughput",
+                  "Throughput in scores per cycle; 0.5 is what nodes with an initiation interval of 2 allow.",
+                  {"N", kNaive, "the authors'", "throughput", kMemoryFree, "the authors'", "throughput", kSafeSoftmax,
+                   "throughput"}};
+  return by_n(s, section, [](const StreamingPoint& p) {
+    Names cells{with_commas(p.result.cycles)};
+    if (p.graph != kSafeSoftmax) cells.push_back(beside(p.result.cycles, p.paper_cycles));
+    cells.push_back(fmt::format("{:.4f}", p.result.scores_per_cycle()));
+    return cells;
+  });
+}
+
 Section memory(const StreamingStudy& s) {
-  Section section{
+  const Section section{
       kMemoryTitle,
       "High-water marks of all channels but those from sources, in bytes, and the channel that holds most elements.",
-      {"N"}};
-  for (const std::string& graph : kGraphs) {
-    section.columns.push_back(graph);
-    section.columns.emplace_back("most in");
-  }
-  for (const StreamingPoint* naive : s.of(kNaive)) {
-    Names row{with_commas(naive->n)};
-    for (const std::string& graph : kGraphs) {
-      const stream::StreamResult& r = s.at(graph, naive->n).result;
-      row.push_back(with_commas(r.intermediate_bytes()));
-      row.push_back(deepest(r));
-    }
-    section.rows.push_back(row);
-  }
-  return section;
+      {"N", kNaive, "most in", kMemoryFree, "most in", kSafeSoftmax, "most in"}};
+  return by_n(s, section, [](const StreamingPoint& p) {
+    return Names{with_commas(p.result.intermediate_bytes()), deepest(p.result)};
+  });
 }
 
 Section depths(const StreamingStudy& s) {
@@ -263,36 +249,28 @@ std::vector<const StreamingPoint*> StreamingStudy::of(const std::string& graph) 
 }
 
 StreamingStudy run_streaming_study(std::uint32_t longest, const StudyProgress& progress) {
-  const auto number = [](const config::CsvLine& line, std::size_t column) {
-    return static_cast<std::uint64_t>(config::positive_number(line, column));
+  const std::map<Case, double> cycles = read_claims("streaming_cycles.csv"),
+                               depths = read_claims("streaming_depths.csv");
+  const auto stated = [](const std::map<Case, double>& table, const std::string& of, std::uint64_t at) {
+    return static_cast<std::uint64_t>(claim_of(table, of, fmt::to_string(at)));
   };
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> paper_cycles;
-  const std::vector<config::CsvLine> cycles = read_table("streaming_cycles.csv"),
-                                     depths = read_table("streaming_depths.csv");
-  for (std::size_t i = 1; i < cycles.size(); ++i) {
-    paper_cycles[{cycles[i].cells[0], number(cycles[i], 1)}] = number(cycles[i], 2);
-  }
+  const std::string& sweep_n = depths.begin()->first.first;
   StreamingStudy study;
-  for (const std::string& name : {kNaive, kMemoryFree, kSafeSoftmax}) {
+  study.sweep_n = static_cast<std::uint32_t>(std::stoul(sweep_n));
+  for (const std::string& name : kGraphs) {
     for (std::uint32_t n = kShortest; n <= longest; n *= 2) {
       progress(fmt::format("{} at N={}", name, n));
       const stream::Graph graph = stream::load_graph(name, n, 1);
       stream::StreamRunner runner(graph, config::load_energy(graph.energy), 1);
-      study.points.push_back({name, n, runner.run({}), paper_cycles[{name, n}]});
+      study.points.push_back({name, n, runner.run({}), stated(cycles, name, n)});
     }
   }
-
-  std::map<std::uint64_t, std::uint64_t> paper_depths;
-  for (std::size_t i = 1; i < depths.size(); ++i) {
-    study.sweep_n = static_cast<std::uint32_t>(number(depths[i], 0));
-    paper_depths[number(depths[i], 1)] = number(depths[i], 2);
-  }
   progress("depths of the long FIFO");
-  {
+  {  // one simulation at a time
     DepthSweep sweep(stream::load_graph(kNaive, study.sweep_n, 1));
     for (std::uint64_t depth = study.sweep_n - kSweepBelow; depth <= study.sweep_n + kSweepAbove; ++depth) {
       const stream::StreamResult result = sweep.run(depth);
-      study.sweep.push_back({depth, result.deadlocked, result.cycles, paper_depths[depth]});
+      study.sweep.push_back({depth, result.deadlocked, result.cycles, stated(depths, sweep_n, depth)});
     }
   }
   for (const bool unit_times : {false, true}) {
@@ -309,21 +287,19 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const StudyProgress& p
 
 StudyReport streaming_report(const StreamingStudy& s, const std::string& stem) {
   StudyReport r;
-  r.heading = "Streaming SDPA, reproduced\n";
-  r.preamble =
-      "# Streaming SDPA, reproduced\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours "
-      "come from runs, none is typed in.\nThe graphs are those of `configs/streams`, head dimension 1; "
-      "[streaming.md](../explanation/streaming.md) says how they run.\nThe authors' cycles (arXiv 2404.16629, "
-      "simulated with the "
-      "Dataflow Abstract Machine) are in `configs/paper`.\n";
+  r.title = "Streaming SDPA, reproduced";
+  r.heading = r.title + "\n";
+  r.introduction = {
+      "Written by `attnvp reproduce streaming --markdown FILE`; all numbers of ours come from runs, none is typed in. "
+      "The graphs are those of `configs/streams`, head dimension 1; [streaming.md](../explanation/streaming.md) says "
+      "how they run. The authors' cycles (arXiv 2404.16629, simulated with the Dataflow Abstract Machine) are in "
+      "`configs/paper`."};
   r.sections = {findings(s), memory(s), cycles(s), depths(s), thresholds(s)};
   add_plots(s, stem, r);
   for (const StreamingPoint& p : s.points) {
     r.cells.push_back({"cycles", fmt::format("N={}", p.n), p.graph, static_cast<double>(p.paper_cycles),
                        static_cast<double>(p.result.cycles)});
-    ++r.checked;
-    if (p.result.golden.passed) continue;
-    r.failures.push_back(fmt::format("{} at N={}: golden check failed: {}", p.graph, p.n, p.result.golden.to_string()));
+    r.check(fmt::format("{} at N={}", p.graph, p.n), p.result.golden);
   }
   for (const DepthPoint& p : s.sweep) {
     r.cells.push_back({p.deadlocked ? "deadlock" : "cycles", fmt::format("N={}, depth {}", s.sweep_n, p.depth), kNaive,

@@ -82,31 +82,25 @@ Refusal check_rules(const hal::Descriptor& d) {
   if (refusal.any()) return refusal;
   const bool blocked = (d.flags & hal::kBlocked) != 0,
              biased = (d.flags & (hal::kSloped | hal::kSink | hal::kBucketed)) != 0;
+  const auto refused = [&d](const std::string& why) -> Refusal {
+    return {FaultCode::kBadOperand, d.operand[0].address, fmt::format("a {} {}", name_of(operation_of(d)), why)};
+  };
   if (blocked && (m.block == 0 || (m.block & (m.block - 1)) != 0)) {
-    return {FaultCode::kBadOperand, d.operand[0].address,
-            fmt::format("a {} with a map of blocks of {} keys", name_of(operation_of(d)), m.block)};
+    return refused(fmt::format("with a map of blocks of {} keys", m.block));
   }
   if (blocked && (d.flags & hal::kSink) != 0) {
-    return {FaultCode::kBadOperand, d.operand[0].address,
-            fmt::format("a {} with a map of blocks and sinks, which take the same bytes", name_of(operation_of(d)))};
+    return refused("with a map of blocks and sinks, which take the same bytes");
   }
   if (blocked && m.queries > 0) {
     const std::uint32_t keys = hal::is_product(d) ? hal::product_of(d).n : d.operand[0].columns;
     const std::uint32_t bits = hal::window_of(m, d.tail.rule.row, d.rows, d.tail.rule.key, keys).bits();
     if (bits > hal::kMapBits) {
-      return {FaultCode::kBadOperand, d.operand[0].address,
-              fmt::format("a {} that needs {} bits of a map of blocks; it has {}", name_of(operation_of(d)), bits,
-                          hal::kMapBits)};
+      return refused(fmt::format("that needs {} bits of a map of blocks; it has {}", bits, hal::kMapBits));
     }
   }
-  if (biased && m.queries == 0) {
-    return {FaultCode::kBadOperand, d.operand[0].address,
-            fmt::format("a {} with biases or sinks of heads on 0 queries", name_of(operation_of(d)))};
-  }
+  if (biased && m.queries == 0) return refused("with biases or sinks of heads on 0 queries");
   if ((d.flags & hal::kMasked) == 0 || (m.any() && m.queries > 0)) return refusal;
-  return {FaultCode::kBadOperand, d.operand[0].address,
-          fmt::format("a {} whose mask is causal {}, window {} on {} queries", name_of(operation_of(d)), int{m.causal},
-                      m.window, m.queries)};
+  return refused(fmt::format("whose mask is causal {}, window {} on {} queries", int{m.causal}, m.window, m.queries));
 }
 
 Refusal check_opcode(const hal::Descriptor& d, hal::Unit unit) {
@@ -131,6 +125,12 @@ Refusal check_operand(const hal::Descriptor& d, int i) {
     }
   }
   return bad_type(d, i, known);
+}
+
+Refusal check_operands(const hal::Descriptor& d, int count) {
+  Refusal refusal;
+  for (int i = 0; i < count && !refusal.any(); ++i) refusal = check_operand(d, i);
+  return refusal;
 }
 
 Refusal check_operand(const hal::Descriptor& d, int i, std::uint64_t columns,

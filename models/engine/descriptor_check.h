@@ -25,6 +25,8 @@ Refusal check_length(const hal::Descriptor& descriptor, std::size_t end);
 Refusal check_opcode(const hal::Descriptor& descriptor, hal::Unit unit);
 // Checks element type and columns of operand `i` against the table of operations.
 Refusal check_operand(const hal::Descriptor& descriptor, int i);
+// The first refusal of operands 0 to `count` - 1.
+Refusal check_operands(const hal::Descriptor& descriptor, int count);
 // The same, for the given element types and rows of `columns` elements.
 Refusal check_operand(const hal::Descriptor& descriptor, int i, std::uint64_t columns,
                       std::initializer_list<hal::ElementType> types);

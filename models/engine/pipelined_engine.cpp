@@ -41,13 +41,10 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
       execute_path_(ctx_),
       drain_path_(ctx_),
       state_(*this, "state", kStateNames),
-      operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
   queue_.show_level_in(&queue_level_);
   events_.show_waiting_in(&waits_for_);
-  events_.account_in([this](std::uint64_t event, const hal::Descriptor& descriptor) {
-    if (stalls_.pends(ctx_.clock.now())) stalls_.resolve(ctx_.signallers.reason_of(event, descriptor));
-  });
+  events_.attribute_in(stalls_);
   halts_.sparse();
   control_.register_b_transport(this, &PipelinedEngine::control_transport);
   control_.register_transport_dbg(this, &PipelinedEngine::control_peek);
@@ -75,7 +72,7 @@ unsigned PipelinedEngine::control_peek(tlm::tlm_generic_payload& payload) {
 bool PipelinedEngine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset) {
   if (offset != hal::kEngineControl && offset != hal::kEngineState && offset != hal::kEngineCurrent) return false;
   const bool write = offset == hal::kEngineControl;
-  std::uint32_t value = 0;
+  std::uint32_t value = offset == hal::kEngineState ? state_register() : current_register();
   if (payload.get_data_length() != sizeof value || payload.is_write() != write ||
       payload.get_byte_enable_ptr() != nullptr) {
     payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
@@ -85,10 +82,6 @@ bool PipelinedEngine::control_access(tlm::tlm_generic_payload& payload, std::uin
     std::memcpy(&value, payload.get_data_ptr(), sizeof value);
     command(value);
   } else {
-    const hal::Descriptor& d = executing_->descriptor;
-    value = offset == hal::kEngineState ? state_register()
-            : executing_now_            ? static_cast<std::uint32_t>(d.opcode) | std::uint32_t{d.flags} << 8
-                                        : 0;
     std::memcpy(payload.get_data_ptr(), &value, sizeof value);
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -98,6 +91,11 @@ bool PipelinedEngine::control_access(tlm::tlm_generic_payload& payload, std::uin
 std::uint32_t PipelinedEngine::state_register() const {
   if (halted_) return hal::kEngineHalted;
   return in_flight_ > 0 || !queue_.empty() ? hal::kEngineBusy : hal::kEngineIdle;
+}
+
+std::uint32_t PipelinedEngine::current_register() const {
+  const hal::Descriptor& d = executing_->descriptor;
+  return executing_now_ ? static_cast<std::uint32_t>(d.opcode) | std::uint32_t{d.flags} << 8 : 0;
 }
 
 void PipelinedEngine::command(std::uint32_t value) {
@@ -125,7 +123,7 @@ void PipelinedEngine::reset() {
   idle_since_ = ctx_.clock.now();
   halts_.set(0);
   waits_for_.set_none();
-  show_current(nullptr);
+  shown_.show_none();
 }
 
 std::vector<StallCounts> PipelinedEngine::stall_counts() const {
@@ -134,43 +132,16 @@ std::vector<StallCounts> PipelinedEngine::stall_counts() const {
            stalls_.lines()}};
 }
 
-void PipelinedEngine::show_current(const EngineJob* job) {
-  if (job == nullptr) {
-    operation_.set(static_cast<std::uint64_t>(Operation::kNone));
-    for (Signal* signal : {&number_, &head_, &row_block_}) signal->set_none();
-    return;
-  }
-  const hal::Descriptor& d = job->descriptor;
-  operation_.set(static_cast<std::uint64_t>(operation_of(d)));
-  number_.set(job->number);
-  head_.set(d.head);
-  row_block_.set(d.row_block);
-}
-
-CommandTrace::TracedCommand* PipelinedEngine::entry_of(const EngineJob& job) {
-  return job.id == CommandTrace::kNone ? nullptr : &ctx_.command_trace->of(job.id);
-}
-
-void PipelinedEngine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
+void PipelinedEngine::stop_with(Refusal refusal) {
   stopped_ = true;
-  queue_.set_fault(code, address);
+  queue_.set_fault(refusal.code, refusal.address);
   front_state_.set(kFrontFault);
   state_.set(kFault);
-  fault(code, address, std::move(detail));
+  fault(refusal.code, refusal.address, std::move(refusal.detail));
 }
 
 void PipelinedEngine::begin(PipelinePhase phase, const hal::Descriptor& /*descriptor*/, const Plan& plan) {
-  switch (phase) {
-    case kFill:
-    case kRefill:
-      return cross(phase, plan.fill);
-    case kBody:
-      return cross(phase, plan.body);
-    case kLast:
-      return cross(phase, plan.last);
-    case kDrain:
-      return cross(phase, plan.drain);
-  }
+  cross(phase, phase == kBody ? plan.body : phase == kLast ? plan.last : phase == kDrain ? plan.drain : plan.fill);
 }
 
 void PipelinedEngine::cross(PipelinePhase phase, const Stream& stream) {
@@ -192,10 +163,7 @@ sim::Process PipelinedEngine::carry_streams(Path& path) {
       if (executes) halt_.end = nullptr;
     } else {
       const bool is_ok = co_await path.access.transport(l1_, path.transaction.carry(*path.stream));
-      if (!is_ok) {
-        refused(path.transaction);
-        co_return;
-      }
+      if (!is_ok) co_return refused(path.transaction);
       if (executes) bank_cycles_ += path.transaction.bank_cycles;
     }
     crossed(path.phase);
@@ -218,11 +186,11 @@ void PipelinedEngine::refused(const StreamTransaction& answer) {
   for (int i = 0; i < answer.stream->regions; ++i) {
     const Region& r = answer.stream->region[static_cast<std::size_t>(i)];
     if (r.address != answer.fault_address) continue;
-    return stop_with(answer.fault, r.address,
-                     fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,
-                                 r.row_bytes, r.row_stride));
+    return stop_with({answer.fault, r.address,
+                      fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,
+                                  r.row_bytes, r.row_stride)});
   }
-  stop_with(FaultCode::kUnmapped, answer.stream->region[0].address, "L1 access failed");
+  stop_with({FaultCode::kUnmapped, answer.stream->region[0].address, "L1 access failed"});
 }
 
 void PipelinedEngine::ended(PipelinePhase phase) { path_of(phase).done.complete(); }
@@ -243,9 +211,7 @@ const Plan& PipelinedEngine::plan_of(PipelinePhase phase) const { return job_of(
 
 std::uint64_t PipelinedEngine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
 
-bool PipelinedEngine::check_header_of(const EngineJob& job) {
-  Refusal refusal = check_header(job.descriptor);
-  if (!refusal.any()) refusal = events_.check(job.descriptor);
+bool PipelinedEngine::accept(Refusal refusal) {
   if (!refusal.any()) return true;
   stop_with(std::move(refusal));
   return false;
@@ -253,15 +219,12 @@ bool PipelinedEngine::check_header_of(const EngineJob& job) {
 
 bool PipelinedEngine::make_plan(EngineJob& job) {
   job.plan.clear();
-  Refusal refusal = plan(job.descriptor, job.plan);
-  if (!refusal.any()) return true;
-  stop_with(std::move(refusal));
-  return false;
+  return accept(plan(job.descriptor, job.plan));
 }
 
 void PipelinedEngine::stop_for_registers(const Path& path) {
   const std::uint64_t needed = path.l0_transaction.fault_address;
-  stop_with(FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed));
+  stop_with({FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed)});
 }
 
 // Takes the events of a descriptor, checks it and loads its first sub-tile.
@@ -275,20 +238,17 @@ sim::Process PipelinedEngine::fetch_stage() {
     job.number = ++taken_;
     job.id = ctx_.command_trace == nullptr ? CommandTrace::kNone
                                            : ctx_.command_trace->open(name(), job.descriptor, ctx_.clock.now());
-    if (!check_header_of(job)) co_return;
+    if (!accept(events_.check(job.descriptor))) co_return;
 
     front_state_.set(kFrontWait);
     stalls_.waits({StallReason::kPending}, ctx_.clock.now());
     co_await events_.take(job.descriptor, job.id);
-    if (CommandTrace::TracedCommand* entry = entry_of(job)) entry->ready = ctx_.clock.now();
+    if (CommandTrace::TracedCommand* entry = traced(job)) entry->ready = ctx_.clock.now();
 
     if (!job.is_nop()) {
       if (!make_plan(job)) co_return;
       const bool fits = co_await fetch_path_.l0_access.transport(l0_, fetch_path_.l0_transaction.carry(job.plan.l0));
-      if (!fits) {
-        stop_for_registers(fetch_path_);
-        co_return;
-      }
+      if (!fits) co_return stop_for_registers(fetch_path_);
     }
 
     stalls_.waits({StallReason::kDrain}, ctx_.clock.now());
@@ -316,14 +276,14 @@ sim::Process PipelinedEngine::execute_stage() {
     if (const std::uint64_t cycles = wake_up(); cycles > 0) co_await woken_.at(ctx_.clock.after(cycles));
     busy_since_ = ctx_.clock.now();
     stalls_.unit(StallAttribution::kBusy, busy_since_);
-    if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->start = busy_since_;
+    if (CommandTrace::TracedCommand* entry = traced(*executing_)) entry->start = busy_since_;
 
     for (;;) {
       run_since_ = ctx_.clock.now();
       run_bank_cycles_ = bank_cycles_;
       if (executing_now_) {
         state_.set(kRun);
-        show_current(executing_);
+        shown_.show(executing_->descriptor, executing_->number);
         co_await perform(kBody);
       }
       if (!executing_now_ || !halt_.requested) {
@@ -334,17 +294,17 @@ sim::Process PipelinedEngine::execute_stage() {
         if (stopped_) co_return;
         if (!halt_.requested) break;
       }
-      halt();
+      halted_ = true;
+      halts += 1;
+      halts_.set(halts.value());
+      state_.set(kHalted);
       co_await resumed_;
       halted_ = false;
-      if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
-      if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
+      if (CommandTrace::TracedCommand* entry = traced(*executing_)) entry->descriptor = executing_->descriptor;
+      if (!accept(events_.check(executing_->descriptor)) || !make_plan(*executing_)) co_return;
       const bool fits =
           co_await execute_path_.l0_access.transport(l0_, execute_path_.l0_transaction.carry(executing_->plan.l0));
-      if (!fits) {
-        stop_for_registers(execute_path_);
-        co_return;
-      }
+      if (!fits) co_return stop_for_registers(execute_path_);
       abandon();
       co_await perform(kRefill);
     }
@@ -354,7 +314,7 @@ sim::Process PipelinedEngine::execute_stage() {
     while (draining_.full()) co_await drain_has_room_;
     stalls_.unit(StallAttribution::kIdle, ctx_.clock.now());
     state_.set(kIdle);
-    show_current(nullptr);
+    shown_.show_none();
     if (draining_.empty()) drain_due_.notify_at(ctx_.clock.begin_of(executing_->drain_at));
     draining_.push_back(executing_);
   }
@@ -371,7 +331,7 @@ sim::Process PipelinedEngine::drain_stage() {
     const EngineJob& job = *draining_.front();
     co_await perform(kDrain);
     co_await events_.give(job.descriptor, job.id);
-    if (CommandTrace::TracedCommand* entry = entry_of(job)) entry->done = ctx_.clock.now();
+    if (CommandTrace::TracedCommand* entry = traced(job)) entry->done = ctx_.clock.now();
     descriptors += 1;
     queue_.count_done();
     --in_flight_;
@@ -379,14 +339,6 @@ sim::Process PipelinedEngine::drain_stage() {
     if (load_possible_.has_waiter()) load_possible_.notify_delta();
     if (drain_has_room_.has_waiter()) drain_has_room_.notify_delta();
   }
-}
-
-// Stops the execute stage until a command resumes it.
-void PipelinedEngine::halt() {
-  halts += 1;
-  halts_.set(halts.value());
-  halted_ = true;
-  state_.set(kHalted);
 }
 
 // Switches on a gated engine; returns the cycles until it is on.
@@ -434,7 +386,7 @@ void PipelinedEngine::count_executed() {
   bank_stall_cycles_ += std::min(bank_cycles_ - run_bank_cycles_, stalled);
   idle_since_ = now;
   busy_cycles += now - busy_since_;
-  if (CommandTrace::TracedCommand* entry = entry_of(*executing_)) entry->end = now;
+  if (CommandTrace::TracedCommand* entry = traced(*executing_)) entry->end = now;
   if (!std::exchange(executing_now_, false)) return;
   state_.set(kBlocked);
   if (Activity* const activity = activity_of(ctx_)) {

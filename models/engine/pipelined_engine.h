@@ -122,11 +122,10 @@ class PipelinedEngine : public Engine {
   sim::Process drain_stage();
   sim::Process carry_streams(Path& path);
   sim::Completion::Awaiter perform(PipelinePhase phase);  // from begin() to ended()
+  bool accept(Refusal refusal);                           // false: stops the engine
   bool make_plan(EngineJob& job);
   void stop_for_registers(const Path& path);
-  bool check_header_of(const EngineJob& job);
   std::uint64_t wake_up();
-  void halt();
   void count_executed();
   void count_over_time(Activity& activity);
 
@@ -135,10 +134,9 @@ class PipelinedEngine : public Engine {
   bool control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
   void command(std::uint32_t value);
   std::uint32_t state_register() const;
-  void show_current(const EngineJob* job);
-  CommandTrace::TracedCommand* entry_of(const EngineJob& job);
-  void stop_with(FaultCode code, std::uint64_t address, std::string detail);
-  void stop_with(Refusal&& refusal) { stop_with(refusal.code, refusal.address, std::move(refusal.detail)); }
+  std::uint32_t current_register() const;
+  CommandTrace::TracedCommand* traced(const EngineJob& job) { return attnvp::traced(ctx_, job.id); }
+  void stop_with(Refusal refusal);
   const EngineJob& job_of(PipelinePhase phase) const;
   void refused(const StreamTransaction& transaction);
   Path& path_of(PipelinePhase phase) {
@@ -189,10 +187,7 @@ class PipelinedEngine : public Engine {
 
   // Signals of the execute stage, then of the fetch stage.
   Signal state_;
-  Signal operation_;
-  Signal number_{*this, "descriptor", 32};
-  Signal head_{*this, "head", 16};
-  Signal row_block_{*this, "row_block", 32};
+  CommandSignals shown_{*this, ""};
   Signal front_state_;
   Signal waits_for_{*this, "waits_for_event", 12};
   Signal queue_level_{*this, "queue_level", 16};

@@ -4,8 +4,27 @@
 #include <cstring>
 
 #include "firmware/hal/registers.h"
+#include "models/sim/trace/operation.h"
 
 namespace attnvp {
+
+CommandSignals::CommandSignals(CounterOwner& owner, const std::string& prefix)
+    : operation(owner, prefix + "operation", kOperationNames),
+      number(owner, prefix + "descriptor", 32),
+      head(owner, prefix + "head", 16),
+      row_block(owner, prefix + "row_block", 32) {}
+
+void CommandSignals::show(const hal::Descriptor& descriptor, std::uint64_t of_queue) {
+  operation.set(static_cast<std::uint64_t>(operation_of(descriptor)));
+  number.set(of_queue);
+  head.set(descriptor.head);
+  row_block.set(descriptor.row_block);
+}
+
+void CommandSignals::show_none() {
+  operation.set(static_cast<std::uint64_t>(Operation::kNone));
+  for (Signal* signal : {&number, &head, &row_block}) signal->set_none();
+}
 
 hal::Descriptor CommandQueue::built() const {
   hal::Descriptor d = building_;
@@ -94,7 +113,7 @@ void CommandQueue::access(tlm::tlm_generic_payload& payload, std::uint64_t offse
 
 EventPort::EventPort(const char* name, Context& context, std::uint64_t base, std::uint32_t events)
     : out(name),
-      signallers_(context.signallers),
+      ctx_(context),
       base_(base),
       events_(events),
       take_(context),
@@ -129,7 +148,9 @@ sim::Process EventPort::take_all() {
         waiting_ = static_cast<int>(number);
         if (signal_ != nullptr) signal_->set(number);
         if (!co_await take_.access.transport(out, access(take_, event + hal::kEventTake, ref.tokens()))) co_return;
-        if (stalls_) stalls_(event, *take_.descriptor);
+        if (stalls_ != nullptr && stalls_->pends(ctx_.clock.now())) {
+          stalls_->resolve(ctx_.signallers.reason_of(event, *take_.descriptor));
+        }
       }
     }
     waiting_ = -1;
@@ -146,7 +167,7 @@ sim::Process EventPort::give_all() {
       const std::uint64_t base = remote > 0 ? hal::events_base(remote - 1) : base_;
       for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
         const std::uint64_t event = base + (ref.first() + i) * hal::kEventStride;
-        signallers_.signalled(event, *give_.descriptor);
+        ctx_.signallers.signalled(event, *give_.descriptor);
         if (!co_await give_.access.transport(out, access(give_, event + hal::kEventSignal, ref.tokens()))) co_return;
       }
     }
@@ -166,15 +187,16 @@ void EventPort::visit_state(sim::StateVisitor& visitor) const {
 }
 
 Refusal EventPort::check(const hal::Descriptor& descriptor) const {
+  Refusal refusal = check_header(descriptor);
   const auto missing = [this](const hal::EventRef& ref) {
     return ref.tokens() > 0 && ref.first() + ref.span() > events_;
   };
   for (const auto& refs : {descriptor.wait, descriptor.signal}) {
-    if (std::any_of(refs, refs + hal::kWaits, missing)) {
+    if (!refusal.any() && std::any_of(refs, refs + hal::kWaits, missing)) {
       return {FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have"};
     }
   }
-  return {};
+  return refusal;
 }
 
 }  // namespace attnvp

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/circular_buffer.hpp>
-#include <functional>
 #include <tlm>
 #include <utility>
 
@@ -16,6 +15,19 @@
 #include "models/sim/trace/signal.h"
 
 namespace attnvp {
+
+// The traced command; nullptr: not traced.
+inline CommandTrace::TracedCommand* traced(Context& context, CommandTrace::Id id) {
+  return id == CommandTrace::kNone ? nullptr : &context.command_trace->of(id);
+}
+
+// Signals of the command that a unit executes.
+struct CommandSignals {
+  CommandSignals(CounterOwner& owner, const std::string& prefix);
+  void show(const hal::Descriptor& descriptor, std::uint64_t of_queue);  // position in the order of the queue, from 1
+  void show_none();
+  Signal operation, number, head, row_block;
+};
 
 // Command queue: a descriptor under construction, a doorbell, a level and a done count (firmware/hal/registers.h). Its
 // owner, an engine or a DMA channel, removes descriptors in order.
@@ -93,13 +105,12 @@ class EventPort {
   sim::Completion::Awaiter give(const hal::Descriptor& descriptor, CommandTrace::Id id) {
     return begin(give_, descriptor, id);
   }
-  Refusal check(const hal::Descriptor& descriptor) const;  // checks that its events exist
+  Refusal check(const hal::Descriptor& descriptor) const;  // of its header, and that its events exist
   // Number of the event that the port waits for; -1: none.
   int waiting_for() const { return waiting_; }
   void visit_state(sim::StateVisitor& visitor) const;
-  // `taken` is called for every event that a descriptor has taken.
-  using Taken = std::function<void(std::uint64_t event, const hal::Descriptor& descriptor)>;
-  void account_in(Taken taken) { stalls_ = std::move(taken); }
+  // Waits for events that a descriptor has taken are attributed to their signallers.
+  void attribute_in(StallAttribution& stalls) { stalls_ = &stalls; }
   void show_waiting_in(Signal* signal) { signal_ = signal; }
 
  private:
@@ -120,12 +131,12 @@ class EventPort {
   sim::Process take_all();
   sim::Process give_all();
 
-  SignallingDescriptors& signallers_;
+  Context& ctx_;
   std::uint64_t base_;
   std::uint32_t events_;
   int waiting_ = -1;
   Signal* signal_ = nullptr;
-  Taken stalls_;
+  StallAttribution* stalls_ = nullptr;
   EventDirection take_, give_;
   sim::Process takes_, gives_;
 };

@@ -11,7 +11,7 @@ namespace attnvp {
 
 void MultiChannelDma::responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay) {
   InFlight& entry = *access.burst;
-  if (!is_ok) return stop_with(*entry.channel, {FaultCode::kUnmapped, entry.destination, kRefused});
+  if (!is_ok) return stop_with(*entry.channel, {FaultCode::kUnmapped, entry.burst.destination, kRefused});
   entry.open = false;
   entry.done_cycle =
       ctx_.clock.now() + ctx_.clock.ceil_cycles(delay) + (ctx_.jitter != nullptr ? ctx_.jitter->cycles(name()) : 0);
@@ -41,32 +41,29 @@ sim::Process MultiChannelDma::retire_stage() {
     InFlight& entry = *next;
     DmaChannel& channel = *entry.channel;
     // A write to the own L1 is annotated with the read's end; other writes start after it.
-    if (!entry.to_l1 && entry.done_cycle > ctx_.clock.now()) {
+    if (!entry.to_l1() && entry.done_cycle > ctx_.clock.now()) {
       co_await arrived_.at(ctx_.clock.begin_of(entry.done_cycle));
     }
-    if (!entry.written) {
+    if (!entry.from_l1() || entry.to_l1()) {  // not written yet
       const std::uint64_t now = ctx_.clock.now();
       unsigned char* const data = buffers_[entry.buffer].data();
-      fill_payload(write_payload_, tlm::TLM_WRITE_COMMAND, entry.destination, data, entry.bytes);
+      fill_payload(write_payload_, tlm::TLM_WRITE_COMMAND, entry.burst.destination, data, entry.burst.bytes);
       bool is_ok = true;
-      if (entry.to_l1) {
+      if (entry.to_l1()) {
         const auto arrival = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, now));
         is_ok = co_await write_access_.transport_after(l1_, write_payload_, arrival);
       } else {
-        write_bytes += entry.bytes;
+        write_bytes += entry.burst.bytes;
         is_ok = co_await write_access_.transport_after(bus_, write_payload_, sc_core::SC_ZERO_TIME);
       }
-      if (!is_ok) {
-        stop_with(channel, {FaultCode::kUnmapped, entry.destination, kRefused});
-        co_return;
-      }
+      if (!is_ok) co_return stop_with(channel, {FaultCode::kUnmapped, entry.burst.destination, kRefused});
     }
     end_burst(entry);
 
     bool gave_at_once = false;
-    while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
+    while (!channel.accepted.empty() && channel.accepted.front().issued && channel.accepted.front().bursts == 0) {
       sim::Completion::Awaiter given =
-          channel.events.give(channel.ending.front().descriptor, channel.ending.front().id);
+          channel.events.give(channel.accepted.front().descriptor, channel.accepted.front().id);
       gave_at_once = given.await_ready();
       co_await given;
       end_descriptor(channel);
@@ -82,13 +79,13 @@ void MultiChannelDma::end_burst(InFlight& entry) {
   const std::uint64_t from = std::max(entry.issued_fs, last_end_fs_);
   last_end_fs_ = ctx_.clock.now_fs();
   if (Activity* const activity = activity_of(ctx_)) {
-    const auto bytes = static_cast<double>(entry.bytes);
+    const auto bytes = static_cast<double>(entry.burst.bytes);
     activity->done(bursts, 1, from, last_end_fs_);
-    if (!entry.from_l1) activity->done(read_bytes, bytes, from, last_end_fs_);
-    if (!entry.to_l1) activity->done(write_bytes, bytes, from, last_end_fs_);
+    if (!entry.from_l1()) activity->done(read_bytes, bytes, from, last_end_fs_);
+    if (!entry.to_l1()) activity->done(write_bytes, bytes, from, last_end_fs_);
   }
   --entry.descriptor->bursts;
-  entry.channel->counted -= config_.counted(entry.bytes);
+  entry.channel->counted -= config_.counted(entry.burst.bytes);
   if (ctx_.full_data) free_buffers_.push_back(entry.buffer);
   if (entry.access != nullptr) free_accesses_.push_back(entry.access);
   entry.retired = true;
@@ -96,22 +93,20 @@ void MultiChannelDma::end_burst(InFlight& entry) {
 
 // Called after the descriptor's events were signalled.
 void MultiChannelDma::end_descriptor(DmaChannel& channel) {
-  const DmaChannel::Ending& ending = channel.ending.front();
-  if (ctx_.command_trace != nullptr && ending.id != CommandTrace::kNone) {
-    CommandTrace::TracedCommand& command_trace = ctx_.command_trace->of(ending.id);
-    command_trace.end = command_trace.done = ctx_.clock.now();
+  if (CommandTrace::TracedCommand* entry = traced(ctx_, channel.accepted.front().id)) {
+    entry->end = entry->done = ctx_.clock.now();
   }
-  channel.done();
   descriptors += 1;
   channel.queue.count_done();
-  channel.ending.pop_front();
+  channel.accepted.pop_front();
+  channel.show();
   channel.settle(ctx_.clock.now());
   if (channel.emptied.has_waiter()) channel.emptied.notify_delta();
 }
 
 void MultiChannelDma::leave(InFlight& entry) {
   --live_;
-  counted_ -= config_.counted(entry.bytes);
+  counted_ -= config_.counted(entry.burst.bytes);
   while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
   outstanding_.set(live_);
   if (--active_ > 0) return;
@@ -120,22 +115,21 @@ void MultiChannelDma::leave(InFlight& entry) {
 }
 
 void MultiChannelDma::DmaChannel::visit_state(sim::StateVisitor& visitor) {
-  queue.visit_state(visitor, ending.size() + (ready && !started ? 1 : 0));
+  queue.visit_state(visitor, accepted.size());
   events.visit_state(visitor);
   stalls.visit_state(visitor);
   for (const sim::Event* event : {&pushed, &issued, &emptied}) visitor.waits(*event);
-  for (const bool flag : {ready, started, busy}) visitor.value(flag);
+  for (const bool flag : {ready, busy}) visitor.value(flag);
   if (ready) {
     transfer.visit_state(visitor);
     visitor.value(owner.doorbells_ - age);
   }
   for (const std::uint64_t waiting : ages) visitor.value(owner.doorbells_ - waiting);
-  for (const Ending& e : ending) {
+  for (const Accepted& e : accepted) {
     visitor.value(e.bursts);
-    visitor.value(e.issued);
+    for (const bool flag : {e.started, e.issued}) visitor.value(flag);
   }
   visitor.value(counted);
-  visitor.value(current.opcode);
   if (busy) visitor.since(busy_since);
   visitor.sum(busy_cycles);
   visitor.sum(bytes);
@@ -151,17 +145,17 @@ bool MultiChannelDma::visit_state(sim::StateVisitor& visitor) {
   if (active_ > 0) visitor.since(busy_since_);
   for (const sim::Event* event : {&issue_possible_, &retire_possible_, &arrived_}) visitor.waits(*event);
   for (const AtInitiator* access : {&l1_read_, &write_access_}) access->visit_state(visitor);
-  visitor.value(burst_.bytes);
-  visitor.value(burst_.last);
+  visitor.value(issuing_.burst.bytes);
+  visitor.value(issuing_.burst.last);
   for (const InFlight& entry : in_flight_) {
     visitor.value(entry.retired);
     if (entry.retired) continue;
     visitor.value(entry.channel->index);
-    const auto& ending = entry.channel->ending;
-    const auto is_its_own = [&entry](const DmaChannel::Ending& e) { return &e == entry.descriptor; };
-    visitor.value(std::find_if(ending.begin(), ending.end(), is_its_own) - ending.begin());
-    visitor.value(entry.bytes);
-    for (const bool flag : {entry.to_l1, entry.from_l1, entry.written, entry.open}) visitor.value(flag);
+    const auto& accepted = entry.channel->accepted;
+    const auto is_its_own = [&entry](const DmaChannel::Accepted& e) { return &e == entry.descriptor; };
+    visitor.value(std::find_if(accepted.begin(), accepted.end(), is_its_own) - accepted.begin());
+    visitor.value(entry.burst.bytes);
+    for (const bool flag : {entry.to_l1(), entry.from_l1(), entry.open}) visitor.value(flag);
     if (!entry.open) visitor.at(std::max(entry.done_cycle, ctx_.clock.now()));
   }
   return true;

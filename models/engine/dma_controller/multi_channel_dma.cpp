@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "firmware/hal/registers.h"
@@ -24,26 +23,26 @@ enum DmaState : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
 
-MultiChannelDma::DmaChannel::DmaChannel(MultiChannelDma& dma, std::uint32_t i)
+MultiChannelDma::DmaChannel::DmaChannel(MultiChannelDma& dma, const ModuleContext& module_context, std::uint32_t i)
     : owner(dma),
       index(i),
       pushed(dma.ctx_.event_queue),
       issued(dma.ctx_.event_queue),
       emptied(dma.ctx_.event_queue),
-      queue(dma.ctx_, dma.config_.queue_depth, dma.place_.partition, pushed),
-      events(fmt::format("events{}", i).c_str(), dma.ctx_, dma.place_.events_base, dma.place_.events),
+      queue(dma.ctx_, dma.config_.queue_depth, dma.ctx_.partition_of(module_context.cluster), pushed),
+      events(fmt::format("events{}", i).c_str(), dma.ctx_, hal::events_base(module_context.cluster),
+             module_context.machine.events.events),
       ages(owner.config_.queue_depth),
       state(owner, fmt::format("channel{}.state", i), kStateNames),
-      operation(owner, fmt::format("channel{}.operation", i), kOperationNames),
-      number(owner, fmt::format("channel{}.descriptor", i), 32),
-      head(owner, fmt::format("channel{}.head", i), 16),
-      row_block(owner, fmt::format("channel{}.row_block", i), 32),
+      shown(owner, fmt::format("channel{}.", i)),
       waits_for(owner, fmt::format("channel{}.waits_for_event", i), 12),
       level(owner, fmt::format("channel{}.queue_level", i), 16) {
-  for (Signal* s : {&state, &operation, &number, &head, &row_block, &waits_for, &level})
+  for (Signal* s : {&state, &shown.operation, &shown.number, &shown.head, &shown.row_block, &waits_for, &level}) {
     s->sparse();  // hidden if unused
+  }
   queue.show_level_in(&level);
   events.show_waiting_in(&waits_for);
+  events.attribute_in(stalls);
 }
 
 MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleContext& module_context)
@@ -51,12 +50,9 @@ MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleConte
       config_(module_context.machine.dma),
       most_counted_(config_.most_counted()),
       most_of_a_channel_(config_.most_of_a_channel()),
-      place_{module_context.base,
-             hal::events_base(module_context.cluster),
-             module_context.machine.events.events,
-             hal::l1_base(module_context.cluster),
-             module_context.map,
-             module_context.context.partition_of(module_context.cluster)},
+      control_base_(module_context.base),
+      l1_base_(hal::l1_base(module_context.cluster)),
+      map_(*module_context.map),
       issue_possible_(ctx_.event_queue),
       retire_possible_(ctx_.event_queue),
       arrived_(ctx_.event_queue),
@@ -65,12 +61,7 @@ MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleConte
   control_.register_b_transport(this, &MultiChannelDma::control_transport);
   control_.register_transport_dbg(this, &MultiChannelDma::control_peek);
   for (std::uint32_t i = 0; i < config_.channels; ++i) {
-    channels_.push_back(std::make_unique<DmaChannel>(*this, i));
-    DmaChannel* channel = channels_.back().get();
-    channel->events.account_in([this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
-      if (channel->stalls.pends(ctx_.clock.now()))
-        channel->stalls.resolve(ctx_.signallers.reason_of(event, descriptor));
-    });
+    channels_.push_back(std::make_unique<DmaChannel>(*this, module_context, i));
   }
   if (!ctx_.full_data) {
     for (auto* payload : {&l1_payload_, &write_payload_}) {
@@ -83,7 +74,7 @@ MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const ModuleConte
 }
 
 void MultiChannelDma::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const std::uint64_t offset = payload.get_address() - place_.control_base;
+  const std::uint64_t offset = payload.get_address() - control_base_;
   const std::uint64_t channel = offset / hal::kQueueStride;
   if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(ctx_.event_queue, delay);
   if (channel >= channels_.size()) {
@@ -98,7 +89,7 @@ void MultiChannelDma::control_transport(tlm::tlm_generic_payload& payload, sc_co
 
 // Reading registers has no side effects.
 unsigned MultiChannelDma::control_peek(tlm::tlm_generic_payload& payload) {
-  const std::uint64_t offset = payload.get_address() - place_.control_base, channel = offset / hal::kQueueStride;
+  const std::uint64_t offset = payload.get_address() - control_base_, channel = offset / hal::kQueueStride;
   if (!payload.is_read() || channel >= channels_.size()) return 0;
   channels_[channel]->queue.access(payload, offset % hal::kQueueStride);
   return payload.is_response_ok() ? payload.get_data_length() : 0;
@@ -127,7 +118,6 @@ void MultiChannelDma::reset() {
     c->busy = false;
     c->busy_cycles = c->bytes = 0;
     c->waits_for.set_none();
-    c->under_way.clear();
     c->show();
   }
   next_ = 0;
@@ -149,7 +139,7 @@ void MultiChannelDma::stop_with(DmaChannel& channel, const Refusal& refusal) {
 }
 
 bool MultiChannelDma::own_l1(const hal::Operand& operand) const {
-  return place_.map->holds(place_.map->find(place_.l1_base), operand.address);
+  return map_.holds(map_.find(l1_base_), operand.address);
 }
 
 sim::Process MultiChannelDma::front_end(DmaChannel& channel) {
@@ -163,23 +153,17 @@ sim::Process MultiChannelDma::front_end(DmaChannel& channel) {
         ctx_.command_trace == nullptr
             ? CommandTrace::kNone
             : ctx_.command_trace->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
-    Refusal refusal = check_header(d);
-    if (!refusal.any()) refusal = channel.events.check(d);
-    if (refusal.any()) {
-      stop_with(channel, std::move(refusal));
-      co_return;
-    }
+    if (Refusal refusal = channel.events.check(d); refusal.any()) co_return stop_with(channel, refusal);
     co_await channel.events.take(d, channel.id);
-    if (ctx_.command_trace != nullptr && channel.id != CommandTrace::kNone)
-      ctx_.command_trace->of(channel.id).ready = ctx_.clock.now();
+    if (CommandTrace::TracedCommand* entry = traced(ctx_, channel.id)) entry->ready = ctx_.clock.now();
 
     if (d.opcode == hal::Opcode::kNop) {  // ends after all earlier descriptors
       channel.stalls.waits({StallReason::kDrain}, ctx_.clock.now());
-      while (!channel.ending.empty()) co_await channel.emptied;
-      channel.current = d;
+      while (!channel.accepted.empty()) co_await channel.emptied;
+      const hal::Descriptor nop = d;
       channel.ages.pop_front();
       channel.queue.pop();
-      co_await channel.events.give(channel.current, channel.id);
+      co_await channel.events.give(nop, channel.id);
     } else {
       if (!start_transfer(channel)) co_return;
       issue_possible_.notify_delta();
@@ -193,22 +177,19 @@ sim::Process MultiChannelDma::front_end(DmaChannel& channel) {
 // Prepares the transfer of the queue's first descriptor. False: it was refused.
 bool MultiChannelDma::start_transfer(DmaChannel& channel) {
   const hal::Descriptor& d = channel.queue.front();
-  Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
-  if (Refusal other = check_opcode(d, hal::Unit::kDma); other.any()) refusal = std::move(other);
+  Refusal refusal = check_opcode(d, hal::Unit::kDma);
+  if (!refusal.any()) refusal = check_copy(d, map_, l1_base_);
   if (refusal.any()) {
-    stop_with(channel, std::move(refusal));
+    stop_with(channel, refusal);
     return false;
   }
   channel.state.set(kTransfer);
-  channel.current = d;
-  channel.from_l1 = own_l1(d.operand[0]);
-  channel.to_l1 = own_l1(d.operand[1]);
+  channel.accepted.push_back({d, channel.id, channel.taken_up, own_l1(d.operand[0]), own_l1(d.operand[1])});
   channel.forwarded = (d.flags & hal::kForwarded) != 0;
   channel.transfer = Transfer(d, config_.burst_bytes);
   channel.ready = true;
-  channel.bytes += d.row_bytes(0) * d.rows * d.tail.copy.planes;
+  channel.bytes += copy_bytes(d);
   channel.settle(ctx_.clock.now());
-  channel.started = false;
   channel.deferrable = (d.flags & hal::kDeferrable) != 0;
   channel.age = channel.ages.front();
   channel.ages.pop_front();
@@ -216,26 +197,19 @@ bool MultiChannelDma::start_transfer(DmaChannel& channel) {
   return true;
 }
 
-MultiChannelDma::DmaChannel* MultiChannelDma::choose() {
-  const auto n = static_cast<std::uint32_t>(channels_.size());
-  const auto can_go = [this](const DmaChannel& c) { return c.ready && c.counted < most_of_a_channel_; };
-  if (config_.arbitration == DmaArbitration::kAge) {
-    DmaChannel* oldest = nullptr;
-    for (const auto& c : channels_) {
-      if (!can_go(*c)) continue;
-      if (oldest == nullptr || std::tie(c->deferrable, c->age) < std::tie(oldest->deferrable, oldest->age)) {
-        oldest = c.get();
-      }
-    }
-    return oldest;
+// The channel that issues the next burst; nullptr: none can.
+MultiChannelDma::DmaChannel* MultiChannelDma::choose() const {
+  const auto rank = [&](const DmaChannel& c) {
+    if (config_.arbitration == DmaArbitration::kAge) return std::pair(c.deferrable, c.age);
+    const bool in_turn = config_.arbitration == DmaArbitration::kRoundRobin;
+    return std::pair(in_turn && c.index < next_, std::uint64_t{c.index});
+  };
+  DmaChannel* first = nullptr;
+  for (const auto& c : channels_) {
+    if (!c->ready || c->counted >= most_of_a_channel_) continue;
+    if (first == nullptr || rank(*c) < rank(*first)) first = c.get();
   }
-  for (std::uint32_t i = 0; i < n; ++i) {
-    std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : next_ + i;
-    if (c >= n) c -= n;
-    if (!can_go(*channels_[c])) continue;
-    return channels_[c].get();
-  }
-  return nullptr;
+  return first;
 }
 
 std::size_t MultiChannelDma::take_buffer(std::uint64_t bytes) {
@@ -262,30 +236,28 @@ sim::Process MultiChannelDma::issue_stage() {
     }
     DmaChannel& channel = *chosen;
     begin_burst(channel);
-    unsigned char* const data = buffers_[buffer_].data();
+    const Burst& burst = issuing_.burst;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     bool is_ok = true;
-    access_ = nullptr;
-    is_open_ = false;
-    if (!channel.from_l1) {
-      read_bytes += burst_.bytes;
-      is_ok = begin_access(tlm::TLM_READ_COMMAND, burst_.source, delay);
+    if (!issuing_.from_l1()) {
+      read_bytes += burst.bytes;
+      is_ok = begin_access(tlm::TLM_READ_COMMAND, burst.source, delay);
     } else {
-      fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
-      is_ok = channel.forwarded ? !ctx_.full_data || l1_->transport_dbg(l1_payload_) == burst_.bytes
+      unsigned char* const data = buffers_[issuing_.buffer].data();
+      fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes);
+      is_ok = channel.forwarded ? !ctx_.full_data || l1_->transport_dbg(l1_payload_) == burst.bytes
                                 : co_await l1_read_.transport(l1_, l1_payload_);
-      if (is_ok && !channel.to_l1) {  // forwarded immediately
-        write_bytes += burst_.bytes;
-        is_ok = begin_access(tlm::TLM_WRITE_COMMAND, burst_.destination, delay);
+      if (is_ok && !issuing_.to_l1()) {  // forwarded immediately
+        write_bytes += burst.bytes;
+        is_ok = begin_access(tlm::TLM_WRITE_COMMAND, burst.destination, delay);
       }
     }
     if (!is_ok) {
       stopped_ = true;
-      stop_with(channel, {FaultCode::kUnmapped, burst_.source, kRefused});
-      co_return;
+      co_return stop_with(channel, {FaultCode::kUnmapped, burst.source, kRefused});
     }
-    track_burst(channel, delay);
-    if (burst_.last) {  // the channel's next descriptor competes for the next burst
+    track_burst(delay);
+    if (burst.last) {  // the channel's next descriptor competes for the next burst
       issue_possible_.notify_delta();
       co_await issue_possible_;
     }
@@ -296,19 +268,16 @@ void MultiChannelDma::begin_burst(DmaChannel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
   }
-  burst_ = channel.transfer.next();
-  buffer_ = take_buffer(burst_.bytes);
+  issuing_ = {channel.transfer.next(), &channel, &channel.accepted.back()};
+  issuing_.buffer = take_buffer(issuing_.burst.bytes);
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
   busy_.set(1);
-  if (!channel.started) {
-    channel.started = true;
-    channel.begun();
-    channel.ending.push_back({channel.current, channel.id, 0, false});
-    if (ctx_.command_trace != nullptr && channel.id != CommandTrace::kNone)
-      ctx_.command_trace->of(channel.id).start = ctx_.clock.now();
+  if (!std::exchange(issuing_.descriptor->started, true)) {
+    channel.show();
+    if (CommandTrace::TracedCommand* entry = traced(ctx_, issuing_.descriptor->id)) entry->start = ctx_.clock.now();
   }
-  channel.counted += config_.counted(burst_.bytes);
-  ++channel.ending.back().bursts;
+  channel.counted += config_.counted(issuing_.burst.bytes);
+  ++issuing_.descriptor->bursts;
 }
 
 // Starts the access of the issue stage's burst over the interconnect. False: it was refused.
@@ -317,78 +286,53 @@ bool MultiChannelDma::begin_access(tlm::tlm_command command, std::uint64_t addre
     free_accesses_.push_back(&accesses_.emplace_back(*this));
     if (!ctx_.full_data) accesses_.back().payload.set_extension(new TimingOnlyExtension);  // owned by the payload
   }
-  access_ = free_accesses_.back();
+  BusAccess* const access = free_accesses_.back();
   free_accesses_.pop_back();
-  fill_payload(access_->payload, command, address, buffers_[buffer_].data(), burst_.bytes);
-  is_open_ = !bus_.begin(access_->payload, *access_, delay);
-  if (is_open_) {
-    delay = sc_core::SC_ZERO_TIME;
-    return true;
+  fill_payload(access->payload, command, address, buffers_[issuing_.buffer].data(), issuing_.burst.bytes);
+  if (bus_.begin(access->payload, *access, delay)) {
+    if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus_.name());
+    free_accesses_.push_back(access);
+    return access->payload.is_response_ok();
   }
-  if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus_.name());
-  free_accesses_.push_back(std::exchange(access_, nullptr));
-  return free_accesses_.back()->payload.is_response_ok();
+  issuing_.access = access;
+  issuing_.open = true;
+  delay = sc_core::SC_ZERO_TIME;
+  return true;
 }
 
 // Adds the burst to the bursts in flight. It ends after `delay`, or with the response of its target.
-void MultiChannelDma::track_burst(DmaChannel& channel, sc_core::sc_time delay) {
+void MultiChannelDma::track_burst(sc_core::sc_time delay) {
   bursts += 1;
-  DmaChannel::Ending& descriptor = channel.ending.back();
-  if (burst_.last) {
-    descriptor.issued = true;
-    channel.ready = false;
-    channel.issued.notify_delta();
+  if (issuing_.burst.last) {
+    issuing_.descriptor->issued = true;
+    issuing_.channel->ready = false;
+    issuing_.channel->issued.notify_delta();
   }
-  InFlight& entry = in_flight_.emplace_back();
-  entry.destination = burst_.destination;
-  entry.bytes = burst_.bytes;
-  entry.channel = &channel;
-  entry.descriptor = &descriptor;
-  entry.to_l1 = channel.to_l1;
-  entry.written = channel.from_l1 && !channel.to_l1;
-  entry.from_l1 = channel.from_l1;
-  entry.issued_fs = ctx_.clock.now_fs();
+  issuing_.issued_fs = ctx_.clock.now_fs();
+  issuing_.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   if (Activity* const activity = activity_of(ctx_)) {  // reported at its end
     for (const Counter* counter : {&bursts, &read_bytes, &write_bytes}) activity->will_tell(*counter);
   }
-  entry.access = access_;
-  entry.open = is_open_;
-  if (access_ != nullptr) access_->burst = &entry;
-  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
-  entry.buffer = buffer_;
-  counted_ += config_.counted(burst_.bytes);
+  InFlight& entry = in_flight_.emplace_back(issuing_);
+  if (entry.access != nullptr) entry.access->burst = &entry;
+  counted_ += config_.counted(entry.burst.bytes);
   outstanding_.set(++live_);
   if (retire_possible_.has_waiter()) retire_possible_.notify_delta();
 }
 
 // Signals and stall attribution of a DMA channel.
 void MultiChannelDma::DmaChannel::show() {
-  const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
-  operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
-  number.set(now != nullptr ? now->number : Signal::kNone);
-  head.set(now != nullptr ? now->descriptor.head : Signal::kNone);
-  row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
-}
-
-void MultiChannelDma::DmaChannel::begun() {
-  if (!operation.on()) return;
-  under_way.push_back({current, taken_up});
-  show();
+  if (accepted.empty() || !accepted.front().started) return shown.show_none();
+  shown.show(accepted.front().descriptor, accepted.front().number);
 }
 
 void MultiChannelDma::DmaChannel::settle(std::uint64_t now) {
-  const bool is_busy = ready || !ending.empty();
+  const bool is_busy = ready || !accepted.empty();
   if (is_busy == busy) return;
   busy = is_busy;
   if (!busy) busy_cycles += now - busy_since;
   busy_since = now;
   stalls.unit(busy ? StallAttribution::kBusy : StallAttribution::kIdle, now);
-}
-
-void MultiChannelDma::DmaChannel::done() {
-  if (under_way.empty()) return;
-  under_way.pop_front();
-  show();
 }
 
 }  // namespace attnvp

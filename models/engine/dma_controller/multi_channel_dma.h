@@ -57,46 +57,41 @@ class MultiChannelDma : public DmaController {
 
  private:
   struct DmaChannel {
-    DmaChannel(MultiChannelDma& owner, std::uint32_t index);
+    DmaChannel(MultiChannelDma& owner, const ModuleContext& module_context, std::uint32_t index);
     MultiChannelDma& owner;
     std::uint32_t index;
     sim::Event pushed;   // notified by the queue
     sim::Event issued;   // the last burst of `transfer` was issued
-    sim::Event emptied;  // a descriptor has left `ending`
+    sim::Event emptied;  // a descriptor has left `accepted`
     CommandQueue queue;
     EventPort events;
     bool ready = false;  // `transfer` may be issued: events taken, descriptor checked
     Transfer transfer;
-    hal::Descriptor current{};
-    bool from_l1 = false, to_l1 = false;  // source or destination is the cluster's own L1
-    bool forwarded = false;               // the engine's result bypasses the own L1, which only stores the bytes
+    bool forwarded = false;  // the engine's result bypasses the own L1, which only stores the bytes
     bool deferrable = false;
     std::uint64_t age = 0;                       // sequence number of its doorbell
     boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue
-    struct Ending {
+    struct Accepted {
       hal::Descriptor descriptor;
       CommandTrace::Id id;
-      std::uint64_t bursts;  // in flight
-      bool issued;           // all bursts are issued
+      std::uint64_t number;      // position in the order of the queue, from 1
+      bool from_l1, to_l1;       // source or destination is the cluster's own L1
+      bool started = false;      // a burst is issued
+      bool issued = false;       // all bursts are issued
+      std::uint64_t bursts = 0;  // in flight
     };
-    std::deque<Ending> ending;                  // started and not completed
+    std::deque<Accepted> accepted;              // accepted and not completed; the last one is that of `transfer`
     std::uint64_t counted = 0;                  // bytes in flight
     std::uint64_t taken_up = 0;                 // descriptors removed from the queue
-    CommandTrace::Id id = CommandTrace::kNone;  // of `current`
-    bool started = false;                       // a burst of `transfer` was issued
-    struct UnderWay {
-      hal::Descriptor descriptor;
-      std::uint64_t number;
-    };
-    std::deque<UnderWay> under_way;  // for signals, oldest first; kept only while a waveform is written
+    CommandTrace::Id id = CommandTrace::kNone;  // of the last one
     StallAttribution stalls;
     bool busy = false;  // has a transfer, as seen by `stalls`
     std::uint64_t busy_since = 0, busy_cycles = 0, bytes = 0;
     void settle(std::uint64_t now);
-    void begun();  // the first burst of `current` was issued
-    void done();   // the oldest started descriptor has completed
     void visit_state(sim::StateVisitor& visitor);
-    Signal state, operation, number, head, row_block, waits_for, level;
+    Signal state;
+    CommandSignals shown;  // the oldest transfer
+    Signal waits_for, level;
     void show();
   };
   struct InFlight;
@@ -109,17 +104,17 @@ class MultiChannelDma : public DmaController {
     InFlight* burst = nullptr;
   };
   struct InFlight {
-    std::uint64_t destination = 0, bytes = 0;
+    Burst burst;
     DmaChannel* channel = nullptr;
-    DmaChannel::Ending* descriptor = nullptr;
-    bool to_l1 = false;
-    bool written = false, from_l1 = false;
+    DmaChannel::Accepted* descriptor = nullptr;
+    std::size_t buffer = 0;
     std::uint64_t issued_fs = 0;
     BusAccess* access = nullptr;   // nullptr: an access to the own L1, or one that completed at once
     bool open = false;             // the target has not responded yet
     bool retired = false;          // waits for earlier entries to leave the list
     std::uint64_t done_cycle = 0;  // cycle of the end of the read, or of read and write
-    std::size_t buffer = 0;
+    bool from_l1() const { return descriptor->from_l1; }
+    bool to_l1() const { return descriptor->to_l1; }
   };
 
   static constexpr const char* kRefused = "a burst was answered with an error";
@@ -129,11 +124,11 @@ class MultiChannelDma : public DmaController {
   sim::Process front_end(DmaChannel& channel);
   bool start_transfer(DmaChannel& channel);
   sim::Process issue_stage();
-  DmaChannel* choose();
+  DmaChannel* choose() const;
   bool full() const { return counted_ >= most_counted_; }
   void begin_burst(DmaChannel& channel);
   bool begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay);
-  void track_burst(DmaChannel& channel, sc_core::sc_time delay);
+  void track_burst(sc_core::sc_time delay);
   void responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay);
   sim::Process retire_stage();
   InFlight* next_done();
@@ -144,21 +139,13 @@ class MultiChannelDma : public DmaController {
   bool own_l1(const hal::Operand& operand) const;
   void stop_with(DmaChannel& channel, const Refusal& refusal);
 
-  // Addresses and context from elaboration.
-  struct DmaSurroundings {
-    std::uint64_t control_base = 0;
-    std::uint64_t events_base = 0;
-    std::uint32_t events = 0;
-    std::uint64_t l1_base = 0;  // of the cluster's own L1
-    const AddressMap* map = nullptr;
-    Partition partition{};  // of the cluster
-  };
   tlm_utils::simple_target_socket<MultiChannelDma> control_{"control"};
   InitiatorSocket bus_{"bus"};
   InitiatorSocket l1_{"l1"};
   DmaConfig config_;
   std::uint64_t most_counted_, most_of_a_channel_;  // limits of `config_` in bytes
-  DmaSurroundings place_;
+  std::uint64_t control_base_, l1_base_;            // l1_base_: of the cluster's own L1
+  const AddressMap& map_;
   std::vector<std::unique_ptr<DmaChannel>> channels_;
   std::uint32_t next_ = 0;  // round-robin
   std::uint64_t doorbells_ = 0;
@@ -171,11 +158,8 @@ class MultiChannelDma : public DmaController {
   std::uint64_t busy_since_ = 0;
   std::uint64_t last_end_fs_ = 0;  // end of the last burst
   sim::Event issue_possible_, retire_possible_, arrived_;
-  Burst burst_;             // burst of the issue stage,
-  std::size_t buffer_ = 0;  // and its buffer
+  InFlight issuing_;  // burst of the issue stage
   bool stopped_ = false;
-  BusAccess* access_ = nullptr;  // access of the issue stage's burst,
-  bool is_open_ = false;         // which has no response yet
   std::deque<BusAccess> accesses_;
   std::vector<BusAccess*> free_accesses_;
   AtInitiator l1_read_, write_access_;

@@ -44,10 +44,6 @@ bool overlaps_itself(const hal::Descriptor& d) {
   return false;
 }
 
-bool Transfer::at_last() const {
-  return plane_ + 1 == planes_ && row_ + 1 == rows_ && row_bytes_ - offset_ <= burst_bytes_;
-}
-
 std::uint64_t copy_bytes(const hal::Descriptor& d) { return d.row_bytes(0) * d.rows * d.tail.copy.planes; }
 
 std::uint64_t copy_bursts(const hal::Descriptor& d, std::uint64_t burst_bytes) {

@@ -49,7 +49,6 @@ class Transfer {
     burst.last = done();
     return burst;
   }
-  bool at_last() const;  // the next burst is the last one
   void visit_state(sim::StateVisitor& visitor) const {
     for (const std::uint64_t n : {plane_, row_, offset_}) visitor.value(n);
   }

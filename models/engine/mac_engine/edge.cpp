@@ -32,10 +32,14 @@ Edge::Edge(const hal::Descriptor& d, const unsigned char* addends)
       blocks_(has(d, hal::kBlockScaled)),
       scores_(hal::is_transposed(d)),
       scale_(scale_of(d)),
-      cap_(cap_of(d)),
+      cap_(has(d, hal::kCapped) ? number(d.tail.rule.cap) : 0),
       addends_(addends),
       addends_stride_(d.operand[3].row_stride),
       addends_columns_(addends == nullptr ? 0 : addend_columns(d)) {}
+
+bool Edge::is_used(const hal::Descriptor& d) {
+  return has(d, hal::kCapped | hal::kSloped | hal::kBucketed) || hal::has_addends(d);
+}
 
 float Edge::key_scale(std::uint32_t k) const {
   const hal::BlockScales& s = rule_.more.scales;

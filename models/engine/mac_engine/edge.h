@@ -15,6 +15,8 @@ class Edge {
  public:
   explicit Edge(const hal::Descriptor& descriptor, const unsigned char* addends = nullptr);  // nullptr: none
 
+  // True if the descriptor has operations beside scales.
+  static bool is_used(const hal::Descriptor& descriptor);
   // Applies the operations to the first n elements of row `row` of the result.
   void leave(std::uint32_t row, float* x, std::size_t n) const;
   // Sums over blocks of keys with scales: scale of key k of the product, and number of keys from k on that share it.

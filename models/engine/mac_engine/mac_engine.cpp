@@ -71,19 +71,20 @@ unsigned char* MacEngine::factor(const hal::Descriptor& d, int i) {
   return completed_.data();
 }
 
+arith::MatrixView<const arith::Half> MacEngine::halves(const hal::Descriptor& d, int i) {
+  return {reinterpret_cast<const arith::Half*>(factor(d, i)), d.operand[i].row_stride / sizeof(arith::Half)};
+}
+
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);
+  const hal::Operand& out = d.operand[2];
+  unsigned char* const c = l1_bytes(out.address);
   if (d.type[0] != hal::ElementType::kFp16 || d.type[2] == hal::ElementType::kBf16 ||
-      (d.flags & (hal::kNormalised | hal::kCapped | hal::kSloped | hal::kBucketed)) != 0 || hal::has_addends(d)) {
-    return compute_typed(d);
+      (d.flags & hal::kNormalised) != 0 || Edge::is_used(d)) {
+    const bool exact = hal::sum_type(d) == hal::ElementType::kInt32;
+    return compute_typed(d, {factor(d, 0), d.operand[0].row_stride, d.type[0]}, exact, d.type[2], c, out.row_stride);
   }
   const hal::Product p = hal::product_of(d);
-  const auto half = [&](int i) {
-    return arith::MatrixView<const arith::Half>{reinterpret_cast<const arith::Half*>(factor(d, i)),
-                                                d.operand[i].row_stride / sizeof(arith::Half)};
-  };
-  const hal::Operand& out = d.operand[2];
-  unsigned char* c = l1_bytes(out.address);
   arith::MatrixView<const float> partials;
   if ((d.flags & hal::kAccumulate) != 0) {
     partials = {reinterpret_cast<const float*>(l1_bytes(d.operand[3].address)),
@@ -91,11 +92,11 @@ void MacEngine::compute_values(const hal::Descriptor& d) {
   }
   const arith::MatmulShape shape{p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0};
   if (d.type[2] == hal::ElementType::kFp32) {
-    arith::matmul(shape, half(0), half(1), partials,
+    arith::matmul(shape, halves(d, 0), halves(d, 1), partials,
                   arith::MatrixView<float>{reinterpret_cast<float*>(c), out.row_stride / sizeof(float)}, workspace_);
   } else {
     arith::matmul(
-        shape, half(0), half(1), partials,
+        shape, halves(d, 0), halves(d, 1), partials,
         arith::MatrixView<arith::Half>{reinterpret_cast<arith::Half*>(c), out.row_stride / sizeof(arith::Half)},
         workspace_, scale_of(d));
   }
@@ -113,7 +114,8 @@ struct MacSums {
   std::size_t m, n, columns;  // columns: n, or n + 1 with the row's sum
   std::vector<Sum> data;
 
-  MacSums(const hal::Product& p, bool row_sums) : m(p.m), n(p.n), columns(n + (row_sums ? 1 : 0)), data(m * columns) {}
+  MacSums(std::size_t rows, std::size_t products, bool row_sums)
+      : m(rows), n(products), columns(n + (row_sums ? 1 : 0)), data(m * columns) {}
   void begin(const unsigned char* partials, std::size_t stride) {
     for (std::size_t i = 0; i < m; ++i) {
       std::memcpy(data.data() + i * columns, partials + i * stride, columns * sizeof(Sum));
@@ -154,8 +156,7 @@ void add_blocks(MacSums<float>& sums, const arith::MatmulShape& shape, const ari
     const auto from = static_cast<std::uint32_t>(k);
     arith::MatmulShape part = shape;
     part.k = std::min<std::size_t>(shape.k - k, edge.block_left(from));
-    MacSums<std::int32_t> block({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0},
-                                sums.columns > sums.n);
+    MacSums<std::int32_t> block(shape.m, shape.n, sums.columns > sums.n);
     block.add(part, {a.data + k, a.row_stride, a.type}, {b.data + k * b.row_stride, b.row_stride, b.type}, workspace);
     const float scale = edge.key_scale(from);
     for (std::size_t i = 0; i < block.data.size(); ++i) {
@@ -166,79 +167,39 @@ void add_blocks(MacSums<float>& sums, const arith::MatmulShape& shape, const ari
   }
 }
 
+// `third`: rows of operand 3, partials or addends; nullptr: none.
 template <typename Sum>
 void multiply(const hal::Descriptor& d, const arith::ElementMatrix& a, const arith::ElementMatrix& b,
-              const unsigned char* partials, const unsigned char* addends, unsigned char* out,
+              const unsigned char* third, ElementType type, unsigned char* out, std::size_t stride,
               arith::Workspace& workspace) {
   const hal::Product p = hal::product_of(d);
-  const Edge edge(d, addends);
-  MacSums<Sum> sums(p, (d.flags & hal::kNormalised) != 0);
-  if (partials != nullptr) sums.begin(partials, d.operand[3].row_stride);
-  const arith::MatmulShape shape{p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0};
+  const bool is_matmul = d.opcode == hal::Opcode::kMatmul, more = is_matmul && (d.flags & hal::kAccumulate) != 0;
+  const Edge edge(d, more ? nullptr : third);
+  MacSums<Sum> sums(p.m, p.n, is_matmul && (d.flags & hal::kNormalised) != 0);
+  if (more) sums.begin(third, d.operand[3].row_stride);
+  const arith::MatmulShape shape{p.m, p.n, p.k, hal::is_transposed(d)};
   if constexpr (std::is_same_v<Sum, float>) {
     edge.sums_in_blocks() ? add_blocks(sums, shape, a, b, edge, workspace) : sums.add(shape, a, b, workspace);
   } else {
     sums.add(shape, a, b, workspace);
   }
-  if (hal::is_partial(d)) {
-    sums.leave(out, d.operand[2].row_stride);
+  if (is_matmul && hal::is_partial(d)) {
+    sums.leave(out, stride);
   } else {
-    sums.round(edge, d.type[2], out, d.operand[2].row_stride);
+    sums.round(edge, type, out, stride);
   }
 }
-
-template <typename Sum>
-void product(const hal::Descriptor& d, const arith::MatmulShape& shape, const arith::ElementMatrix& a,
-             const arith::ElementMatrix& b, const unsigned char* addends, ElementType type, unsigned char* out,
-             std::size_t stride, arith::Workspace& workspace) {
-  const Edge edge(d, addends);
-  MacSums<Sum> sums({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0}, false);
-  if constexpr (std::is_same_v<Sum, float>) {
-    edge.sums_in_blocks() ? add_blocks(sums, shape, a, b, edge, workspace) : sums.add(shape, a, b, workspace);
-  } else {
-    sums.add(shape, a, b, workspace);
-  }
-  sums.round(edge, type, out, stride);
-}
-
-// True for exact sums (INT32), false for FP32.
-bool exact_sums(const hal::Descriptor& d) { return hal::sum_type(d) == ElementType::kInt32; }
 
 }  // namespace
 
-arith::ElementMatrix MacEngine::elements(const hal::Descriptor& d, int i) {
-  return {factor(d, i), d.operand[i].row_stride, d.type[i]};
-}
-
-const unsigned char* MacEngine::addends(const hal::Descriptor& d) {
-  return hal::has_addends(d) ? l1_bytes(d.operand[3].address) : nullptr;
-}
-
-void MacEngine::compute_typed(const hal::Descriptor& d) {
-  const bool more = (d.flags & hal::kAccumulate) != 0;
-  const unsigned char* const partials = more ? l1_bytes(d.operand[3].address) : nullptr;
-  unsigned char* const out = l1_bytes(d.operand[2].address);
-  const auto all = exact_sums(d) ? multiply<std::int32_t> : multiply<float>;
-  all(d, elements(d, 0), elements(d, 1), partials, addends(d), out, workspace_);
-}
-
-void MacEngine::score_typed(const hal::Descriptor& d, std::vector<arith::Half>& tile) {
-  const hal::Product p = hal::product_of(d);
-  const auto all = hal::is_integer(d.type[0]) ? product<std::int32_t> : product<float>;
-  all(d, {p.m, p.n, p.k, true}, elements(d, 0), elements(d, 1), addends(d), ElementType::kFp16,
-      reinterpret_cast<unsigned char*>(tile.data()), p.n * sizeof(arith::Half), workspace_);
-}
-
-// P, FP16 in the PEs, is converted to the type of V.
-void MacEngine::attend_typed(const hal::Descriptor& d, const std::vector<arith::Half>& tile) {
-  const hal::Product p = hal::product_of(d);
-  const std::size_t bytes = hal::element_bytes(d.type[1]);
-  std::vector<unsigned char> kept(tile.size() * bytes);
-  arith::narrow_row(tile.data(), d.type[1], kept.data(), tile.size());
-  const bool exact = hal::is_integer(d.type[1]) && !Edge(d).sums_in_blocks();
-  const auto all = exact ? product<std::int32_t> : product<float>;
-  all(d, {p.m, p.n, p.k, false}, {kept.data(), p.k * bytes, d.type[1]}, elements(d, 1), nullptr, ElementType::kFp32,
-      l1_bytes(d.operand[2].address), d.operand[2].row_stride, workspace_);
+void MacEngine::compute_typed(const hal::Descriptor& d, const arith::ElementMatrix& a, bool exact, ElementType type,
+                              unsigned char* out, std::size_t stride) {
+  const bool is_matmul = d.opcode == hal::Opcode::kMatmul;
+  const bool has_third = hal::has_addends(d) || (is_matmul && (d.flags & hal::kAccumulate) != 0);
+  const unsigned char* const third = has_third ? l1_bytes(d.operand[3].address) : nullptr;
+  const arith::ElementMatrix b{factor(d, 1), d.operand[1].row_stride, d.type[1]};
+  const auto by_type = exact ? multiply<std::int32_t> : multiply<float>;
+  by_type(d, a, b, third, type, out, stride, workspace_);
 }
 
 }  // namespace attnvp

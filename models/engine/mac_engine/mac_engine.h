@@ -39,11 +39,10 @@ class MacEngine : public PipelinedEngine {
 
  private:
   void compute_tile(const hal::Descriptor& descriptor);
-  void compute_typed(const hal::Descriptor& descriptor);
-  void score_typed(const hal::Descriptor& descriptor, std::vector<arith::Half>& tile);
-  void attend_typed(const hal::Descriptor& descriptor, const std::vector<arith::Half>& tile);
-  const unsigned char* addends(const hal::Descriptor& descriptor);  // nullptr: none
-  arith::ElementMatrix elements(const hal::Descriptor& descriptor, int operand);
+  // Computes the product of `a` and operand 1 with operands other than FP16, or through the edge. `exact`: INT32 sums.
+  void compute_typed(const hal::Descriptor& descriptor, const arith::ElementMatrix& a, bool exact,
+                     hal::ElementType type, unsigned char* out, std::size_t stride);
+  arith::MatrixView<const arith::Half> halves(const hal::Descriptor& descriptor, int operand);
   unsigned char* factor(const hal::Descriptor& descriptor, int operand);  // A or B, with zeros for absent rows
 
   MacPlanner planner_;

@@ -37,19 +37,16 @@ struct ProductShape {
   std::uint64_t a_bytes, b_bytes, c_bytes;
 };
 
-Refusal check_operands(const hal::Descriptor& d, const ProductShape& s) {
-  Refusal refusal = check_operand(d, 0);
-  if (!refusal.any()) refusal = check_operand(d, 1);
-  if (!refusal.any()) refusal = check_operand(d, 2);
-  if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3);
+Refusal check_product(const hal::Descriptor& d, const ProductShape& s) {
+  Refusal refusal = check_operands(d, s.accumulate ? 4 : 3);
   if (!refusal.any() && hal::has_addends(d)) refusal = check_addends(d);
   if (!refusal.any() && s.normalised && s.transposed) {
     return {FaultCode::kBadOperand, d.operand[2].address, "a product with a transposed matrix is not normalised"};
   }
   const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
-  constexpr int kScores = hal::kCapped | hal::kSloped | hal::kBucketed;
-  if (!refusal.any() && ((d.flags & kScores) != 0 || hal::has_addends(d)))
+  if (!refusal.any() && Edge::is_used(d)) {
     refusal = check_operand(d, 2, hal::value_of(hal::OperandExtent::kResult, d, 2), {kHalf});
+  }
   if (!refusal.any() && (d.flags & hal::kBlockScaled) != 0 && d.type[0] != ElementType::kInt8) {
     return {FaultCode::kBadType, d.operand[0].address, "scales of blocks are of int8"};
   }
@@ -153,20 +150,13 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
             fmt::format("{} rows of operand B are absent; allowed are at most {}, one less than it has",
                         d.tail.matmul.absent, b_rows - 1)};
   }
-  if (Refusal refusal = check_operands(d, s); refusal.any()) return refusal;
+  if (Refusal refusal = check_product(d, s); refusal.any()) return refusal;
   if (Refusal refusal = check_rules(d); refusal.any()) return refusal;
-  const auto rows_of = [&d](int i, std::uint64_t rows) {
-    return Region{d.operand[i].address, rows, d.row_bytes(i), d.operand[i].row_stride};
-  };
-
-  Region a = rows_of(0, s.m), b = rows_of(1, b_rows);
+  Region a = rows_of(d, 0, s.m), b = rows_of(d, 1, b_rows);
   a.together = config_.rows;  // a step of k takes an element of each row
   if (s.transposed) b.together = config_.columns;
-  Region c = rows_of(2, s.m);
-  c.write = true;
-  const auto whole_words = [&](const Region& r) { return ((r.address | (s.m > 1 ? r.row_stride : 0)) & 3) == 0; };
-  const Region sums_in = rows_of(3, s.m);
-  if ((s.c_bytes == kSumBytes && !whole_words(c)) || (s.accumulate && !whole_words(sums_in))) {
+  const Region c = rows_of(d, 2, s.m, true), sums_in = rows_of(d, 3, s.m);
+  if ((s.c_bytes == kSumBytes && !is_in_words(c)) || (s.accumulate && !is_in_words(sums_in))) {
     return {FaultCode::kMisaligned, s.accumulate ? sums_in.address : c.address,
             "FP32 partials need addresses and strides of whole 4-byte words"};
   }
@@ -196,10 +186,6 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   // C, unless its partials stay in L0 or it bypasses L1.
   const bool leaves = !(s.kept && hal::is_partial(d)) && (d.flags & hal::kForwarded) == 0;
   const std::uint64_t c_traffic = leaves ? s.m * s.n * s.c_bytes : 0;
-  const auto part = [](Region region, std::uint64_t bytes) {
-    region.traffic_bytes = bytes;
-    return region;
-  };
   plan.fill.add(part(a, s.m0 * s.k0 * s.a_bytes));
   plan.fill.add(part(b, s.n0 * s.k0 * s.b_bytes));
   const std::uint64_t last_result = leaves ? p.m_last * p.n_last * s.c_bytes : 0;
@@ -227,8 +213,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   const std::uint64_t edges = (s.m * p.n_passes * s.a_bytes + s.n * p.m_passes * s.b_bytes) * s.k;
   const std::uint64_t results = s.m * s.n * kSumBytes;
   const std::uint64_t sums = sums_in_pes() ? 0 : s.m * s.n * s.k * kSumBytes;
-  plan.l0.add({0, 1, working_set, 0, edges + sums + results, false});
-  plan.l0.add({0, 1, working_set, 0, a_traffic + b_traffic + (sums_in_pes() ? results : sums), true});
+  plan.use_l0(working_set, edges + sums + results, a_traffic + b_traffic + (sums_in_pes() ? results : sums));
   return {};
 }
 

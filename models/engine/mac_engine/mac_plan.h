@@ -79,13 +79,6 @@ inline std::uint32_t addend_columns(const hal::Descriptor& d) {
 Region addend_rows(const hal::Descriptor& descriptor);
 Refusal check_addends(const hal::Descriptor& descriptor);
 
-// Soft-cap of the products; 0: none.
-inline float cap_of(const hal::Descriptor& d) {
-  float cap = 0;
-  if ((d.flags & hal::kCapped) != 0) std::memcpy(&cap, &d.tail.rule.cap, sizeof cap);
-  return cap;
-}
-
 struct MacWork {
   std::uint64_t macs = 0;           // useful multiply-accumulates
   std::uint64_t slots = 0;          // cycles times processing elements while computing, idle ones included

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/arith/matmul.h"
+#include "models/arith/number.h"
 #include "models/arith/online.h"
 #include "models/engine/mac_engine/edge.h"
 #include "models/engine/mac_engine/mac_engine.h"
@@ -16,11 +17,6 @@ using hal::ElementType;
 constexpr std::uint64_t kScoreBytes = hal::element_bytes(ElementType::kFp16);  // in the PEs
 constexpr arith::Half kMinusInfinity = arith::kHalfInfinity | arith::kHalfSign;
 
-Region part(Region region, std::uint64_t bytes, bool write = false) {
-  region.traffic_bytes = bytes;
-  region.write = write;
-  return region;
-}
 }  // namespace
 
 std::uint64_t ResidentTiles::passes(std::uint64_t rows, std::uint64_t columns) const {
@@ -49,9 +45,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("scores of {} x {} x {}", m, n, k)};
   }
-  Refusal refusal = check_operand(d, 0);
-  if (!refusal.any()) refusal = check_operand(d, 1);
-  if (!refusal.any()) refusal = check_operand(d, 2);
+  Refusal refusal = check_operands(d, 3);
   if (!refusal.any() && hal::has_addends(d)) refusal = check_addends(d);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
@@ -61,12 +55,10 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
             fmt::format("a tile of {} x {} scores from slot {} on; the PEs hold {} tiles of {} x {}", m, n, slot,
                         config_.resident_tiles, config_.rows, config_.columns)};
   }
-  Region a{d.operand[0].address, m, d.row_bytes(0), d.operand[0].row_stride};
-  Region b{d.operand[1].address, n, d.row_bytes(1), d.operand[1].row_stride};
+  Region a = rows_of(d, 0, m), b = rows_of(d, 1, n);
   a.together = config_.rows;
   b.together = config_.columns;
-  Region maxima{d.operand[2].address, m, d.row_bytes(2), d.operand[2].row_stride};
-  maxima.write = true;
+  const Region maxima = rows_of(d, 2, m, true);
   if (overlap(a, maxima) || overlap(b, maxima)) {
     return {FaultCode::kOverlap, maxima.address, "the row maxima lie over an operand"};
   }
@@ -88,7 +80,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   plan.fill.add(part(b, n0 * b.row_bytes));
   plan.body.add(part(a, a_traffic - m0 * a.row_bytes));
   plan.body.add(part(b, b_traffic - n0 * b.row_bytes));
-  plan.drain.add(part(maxima, m * maxima.row_bytes, true));
+  plan.drain.add(part(maxima, m * maxima.row_bytes));
   if (hal::has_addends(d)) {
     plan.fill.add(part(addends, m0 * n0 * kScoreBytes));
     plan.body.add(part(addends, (m * n - m0 * n0) * kScoreBytes));
@@ -100,8 +92,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   const std::uint64_t edges = a_traffic + b_traffic;
   const std::uint64_t sums = sums_in_pes() ? 0 : m * n * k * kSumBytes;
   const std::uint64_t working_set = 2 * (m0 * a_bytes + n0 * b_bytes);
-  plan.l0.add({0, 1, working_set, 0, edges + sums + m * n * kScoreBytes, false});
-  plan.l0.add({0, 1, working_set, 0, edges + sums, true});
+  plan.use_l0(working_set, edges + sums + m * n * kScoreBytes, edges + sums);
   return {};
 }
 
@@ -112,20 +103,15 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("numerators of {} x {} x {}", m, n, k)};
   }
-  Refusal refusal = check_operand(d, 0);
-  if (!refusal.any()) refusal = check_operand(d, 1);
-  if (!refusal.any()) refusal = check_operand(d, 2);
+  Refusal refusal = check_operands(d, 3);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint32_t slot = d.tail.tile.slot;
   if (!resident_.holds(slot, m, k)) {
     return {FaultCode::kBadOperand, 0, fmt::format("the PEs hold no tile of {} x {} scores in slot {}", m, k, slot)};
   }
-  const Region maxima{d.operand[0].address, m, d.row_bytes(0), d.operand[0].row_stride};
-  const Region v{d.operand[1].address, k, d.row_bytes(1), d.operand[1].row_stride};
-  Region sums{d.operand[2].address, m, d.row_bytes(2), d.operand[2].row_stride};
-  sums.write = true;
-  if (((sums.address | (m > 1 ? sums.row_stride : 0)) & 3) != 0) {
+  const Region maxima = rows_of(d, 0, m), v = rows_of(d, 1, k), sums = rows_of(d, 2, m, true);
+  if (!is_in_words(sums)) {
     return {FaultCode::kMisaligned, sums.address, "FP32 rows need addresses and strides of whole 4-byte words"};
   }
   if (overlap(maxima, sums) || overlap(v, sums)) {
@@ -147,8 +133,8 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   plan.fill.add(part(v, k0 * v.row_bytes));
   plan.body.add(part(maxima, (m - m0) * maxima.row_bytes));
   plan.body.add(part(v, v_traffic - k0 * v.row_bytes));
-  plan.body.add(part(sums, results - last_result, true));
-  plan.drain.add(part(sums, last_result, true));
+  plan.body.add(part(sums, results - last_result));
+  plan.drain.add(part(sums, last_result));
 
   const std::uint64_t v_bytes = hal::element_bytes(d.type[1]);
   // P is read for each column of V, S and P in between. They are in the PEs' registers, whose energy is that of the
@@ -156,8 +142,7 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   const std::uint64_t in_pes = sums_in_pes() ? 0 : m * k * kScoreBytes * (3 + n);
   const std::uint64_t edges = v_traffic + m * n * ceil_div(k, config_.columns) * kScoreBytes;
   const std::uint64_t working_set = 2 * (m0 * kScoreBytes + k0 * v_bytes);
-  plan.l0.add({0, 1, working_set, 0, in_pes + edges, false});
-  plan.l0.add({0, 1, working_set, 0, (sums_in_pes() ? 0 : 2 * m * k * kScoreBytes) + edges, true});
+  plan.use_l0(working_set, in_pes + edges, (sums_in_pes() ? 0 : 2 * m * k * kScoreBytes) + edges);
   return {};
 }
 
@@ -187,19 +172,14 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   const auto [rows, columns, depth] = hal::product_of(d);
   const std::uint64_t m = rows, n = columns, k = depth;
   std::vector<arith::Half>& tile = planner_.resident().scores(d.tail.tile.slot);
-  const auto halves = [&](int i) {
-    const hal::Operand& o = d.operand[i];
-    return arith::MatrixView<const arith::Half>{reinterpret_cast<const arith::Half*>(l1_bytes(o.address)),
-                                                o.row_stride / sizeof(arith::Half)};
-  };
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (hal::is_transposed(d)) {
     tile.resize(m * n);
-    constexpr int kEdge = hal::kCapped | hal::kSloped | hal::kBucketed;
-    if (d.type[0] != ElementType::kFp16 || (d.flags & kEdge) != 0 || hal::has_addends(d)) {
-      score_typed(d, tile);
+    if (d.type[0] != ElementType::kFp16 || Edge::is_used(d)) {
+      compute_typed(d, {l1_bytes(d.operand[0].address), d.operand[0].row_stride, d.type[0]}, hal::is_integer(d.type[0]),
+                    ElementType::kFp16, reinterpret_cast<unsigned char*>(tile.data()), n * sizeof(arith::Half));
     } else {
-      arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::MatrixView<arith::Half>{tile.data(), n},
+      arith::matmul({m, n, k, true}, halves(d, 0), halves(d, 1), {}, arith::MatrixView<arith::Half>{tile.data(), n},
                     workspace_, scale_of(d));
     }
     const RowMask mask(d, n);
@@ -218,9 +198,16 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
     arith::Half* const p = tile.data() + r * k;
     reinterpret_cast<float*>(row(2, r))[n] = arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
   }
-  if (d.type[1] != ElementType::kFp16) return attend_typed(d, tile);
+  if (d.type[1] != ElementType::kFp16) {  // P, FP16 in the PEs, is converted to the type of V
+    const std::size_t bytes = hal::element_bytes(d.type[1]);
+    std::vector<unsigned char> kept(tile.size() * bytes);
+    arith::narrow_row(tile.data(), d.type[1], kept.data(), tile.size());
+    const bool exact = hal::is_integer(d.type[1]) && !Edge(d).sums_in_blocks();
+    return compute_typed(d, {kept.data(), k * bytes, d.type[1]}, exact, ElementType::kFp32, row(2, 0),
+                         d.operand[2].row_stride);
+  }
   const arith::MatrixView<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / sizeof(float)};
-  arith::matmul({m, n, k, false}, {tile.data(), k}, halves(1), {}, sums, workspace_);
+  arith::matmul({m, n, k, false}, {tile.data(), k}, halves(d, 1), {}, sums, workspace_);
 }
 
 }  // namespace attnvp

@@ -7,6 +7,7 @@
 #include "models/arith/layer.h"
 #include "models/arith/number.h"
 #include "models/arith/online.h"
+#include "models/arith/softmax.h"
 #include "models/engine/vec_engine/row_ops.h"
 
 namespace attnvp {
@@ -23,6 +24,44 @@ void check_length(RowOp& op, const Descriptor& d, const char* of) {
   op.refuse(
       {FaultCode::kBadOperand, d.operand[0].address,
        fmt::format("{}rows of {} elements; the sum is wide enough for {}", of, op.elements, arith::kSoftmaxMaxLength)});
+}
+
+// Sink of a row's query head (hal::kSink).
+arith::Half sink_of(const Descriptor& d, std::uint64_t row) {
+  const hal::RuleTail& rule = d.tail.rule;
+  const std::uint64_t queries = rule.mask.queries, head = (rule.row + row) / queries - rule.row / queries;
+  float sink = 0;
+  std::memcpy(&sink, &rule.more.sink[std::min<std::uint64_t>(head, hal::kMostSlopes - 1)], sizeof sink);
+  return arith::half_from_float(sink);
+}
+
+// Stores P of the visible columns, FP16 in `seen`, in the type of operand 1 (narrow_row); zeros elsewhere.
+void store_seen(RowData& r, const RowMask::VisibleColumns& columns) {
+  if (!r.is_typed) return r.mask.scatter(r.seen.data(), columns, r.half(1), arith::Half{0});
+  const std::size_t bytes = hal::element_bytes(r.d.type[1]), count = columns.count();
+  std::vector<unsigned char> kept(count * bytes);
+  arith::narrow_row(r.seen.data(), r.d.type[1], kept.data(), count);
+  if (bytes == 1) {
+    r.mask.scatter(kept.data(), columns, r.at(1), static_cast<unsigned char>(0));
+  } else {
+    r.mask.scatter(reinterpret_cast<const std::uint16_t*>(kept.data()), columns,
+                   reinterpret_cast<std::uint16_t*>(r.at(1)), std::uint16_t{0});
+  }
+}
+
+void softmax(RowData& r) {
+  const arith::Half sink = r.has(hal::kSink) ? sink_of(r.d, r.row()) : arith::Half{0};
+  const arith::Half* const with = r.has(hal::kSink) ? &sink : nullptr;
+  if (r.seen.empty()) return arith::softmax_row(r.half(0), r.half(1), r.size(), r.workspace, with);
+  const RowMask::VisibleColumns columns = r.visible();
+  arith::Half* const seen = r.seen.data();
+  RowMask::gather(r.half(0), columns, seen);
+  if (r.is_typed && arith::is_relative(r.d.type[1]) && columns.count() > 0) {
+    arith::exp_row(seen, seen, columns.count(), arith::row_max(seen, columns.count()));
+  } else {
+    arith::softmax_row(seen, seen, columns.count(), r.workspace, with);
+  }
+  store_seen(r, columns);
 }
 
 void plan_online_max(RowOp& op, const Descriptor& d) {
@@ -62,11 +101,7 @@ void online_softmax(RowData& r) {
   *r.half(2) = now;
   r.fp32(3)[0] = arith::exp_row(in, out, columns.count(), now);
   r.fp32(3)[1] = first ? 0 : arith::exp_scale(before, now);
-  if (r.is_typed) {
-    put_probabilities(r.d.type[1], r.mask, columns, r.seen.data(), r.at(1));
-  } else if (r.mask.masked()) {
-    r.mask.scatter(r.seen.data(), columns, r.half(1), arith::Half{0});
-  }
+  if (!r.seen.empty()) store_seen(r, columns);
 }
 
 void plan_scale_add(RowOp& op, const Descriptor& d) {
@@ -190,6 +225,7 @@ void convert(RowData& r) {
 void rotate(RowData& r) { arith::rotate_row(r.half(0), r.half(2), r.half(1), r.size(), r.d.operand[2].columns); }
 
 constexpr RowKernel kKernels[] = {
+    {hal::Opcode::kSoftmax, nullptr, softmax},
     {hal::Opcode::kOnlineMax, plan_online_max, online_max},
     {hal::Opcode::kOnlineSoftmax, plan_online_softmax, online_softmax},
     {hal::Opcode::kScaleAdd, plan_scale_add, scale_add},
@@ -220,8 +256,9 @@ static_assert(all_have_kernels(), "every row operation has a kernel");
 
 }  // namespace
 
-RowData::RowData(const Descriptor& command, const std::array<unsigned char*, 4>& operand)
+RowData::RowData(const Descriptor& command, const std::array<unsigned char*, 4>& operand, arith::Workspace& scratch)
     : d(command),
+      workspace(scratch),
       mask(command, command.operand[0].columns),
       is_typed(command.type[1] != hal::ElementType::kFp16),
       seen(mask.masked() || is_typed ? command.operand[0].columns : 0),

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-#include <vector>
-
-#include "models/arith/number.h"
+#include "models/engine/plan.h"
 
 namespace attnvp {
 
@@ -35,7 +32,7 @@ void check(RowOp& op, const char* name) {
   for (int i = 0; i < op.count; ++i) {
     const RowOp::OperandPart& a = op.parts[static_cast<std::size_t>(i)];
     const Region& r = a.region;
-    if (a.element_bytes == 4 && ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
+    if (a.element_bytes == 4 && !is_in_words(r)) {
       op.refuse({FaultCode::kMisaligned, r.address, "FP32 rows need addresses and strides of whole 4-byte words"});
     }
     for (int j = i + 1; j < op.count; ++j) {
@@ -90,29 +87,8 @@ RowOp row_op_of(const hal::Descriptor& d) {
   return op;
 }
 
-arith::Half sink_of(const hal::Descriptor& d, std::uint64_t row) {
-  const hal::RuleTail& rule = d.tail.rule;
-  const std::uint64_t queries = rule.mask.queries, head = (rule.row + row) / queries - rule.row / queries;
-  float sink = 0;
-  std::memcpy(&sink, &rule.more.sink[std::min<std::uint64_t>(head, hal::kMostSlopes - 1)], sizeof sink);
-  return arith::half_from_float(sink);
-}
-
-void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::VisibleColumns& columns,
-                       const arith::Half* p, unsigned char* row) {
-  const std::size_t bytes = hal::element_bytes(type), count = columns.count();
-  std::vector<unsigned char> kept(count * bytes);
-  arith::narrow_row(p, type, kept.data(), count);
-  if (bytes == 1) {
-    mask.scatter(kept.data(), columns, row, static_cast<unsigned char>(0));
-  } else {
-    mask.scatter(reinterpret_cast<const std::uint16_t*>(kept.data()), columns, reinterpret_cast<std::uint16_t*>(row),
-                 std::uint16_t{0});
-  }
-}
-
-void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand) {
-  RowData data(d, operand);
+void compute_rows(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand, arith::Workspace& workspace) {
+  RowData data(d, operand, workspace);
   const RowKernel& kernel = row_kernel(d.opcode);
   for (std::uint64_t row = 0; row < d.rows; ++row) {
     data.begin(row);

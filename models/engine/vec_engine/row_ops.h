@@ -14,6 +14,7 @@
 
 #include "firmware/hal/descriptor.h"
 #include "models/arith/half.h"
+#include "models/arith/matmul.h"
 #include "models/engine/descriptor_check.h"
 #include "models/engine/row_mask.h"
 #include "models/interconnect/bus/stream.h"
@@ -83,9 +84,6 @@ struct RowOp {
   void refuse(Refusal other);  // keeps the first refusal
 };
 
-// Sink of a row's query head (hal::kSink).
-arith::Half sink_of(const hal::Descriptor& descriptor, std::uint64_t row);
-
 constexpr bool is_row_op(hal::Opcode opcode) {
   const hal::Family family = hal::family_of(opcode);
   return family == hal::Family::kOnePass || family == hal::Family::kLayer;
@@ -93,12 +91,9 @@ constexpr bool is_row_op(hal::Opcode opcode) {
 // Checked, except for the checks of L1 itself.
 RowOp row_op_of(const hal::Descriptor& descriptor);
 
-// Converts P of the visible columns from FP16 (narrow_row) into a row of another type; zeros elsewhere.
-void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::VisibleColumns& columns,
-                       const arith::Half* p, unsigned char* row);
-
-// `operand`: host pointers of the descriptor's operands.
-void compute_row_op(const hal::Descriptor& descriptor, const std::array<unsigned char*, 4>& operand);
+// Computes the values of softmax or a row operation. `operand`: host pointers of the descriptor's operands.
+void compute_rows(const hal::Descriptor& descriptor, const std::array<unsigned char*, 4>& operand,
+                  arith::Workspace& workspace);
 
 // Row operations of the VEC engine: lane operations for the plan, and values of a row; one table entry per opcode.
 // Operands, types and lengths are defined in firmware/hal/operations.h.
@@ -106,7 +101,7 @@ void compute_row_op(const hal::Descriptor& descriptor, const std::array<unsigned
 // Operands of a command in host memory, at one of its rows.
 class RowData {
  public:
-  RowData(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand);
+  RowData(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand, arith::Workspace& workspace);
 
   void begin(std::uint64_t row) { row_ = row; }
   std::uint64_t row() const { return row_; }
@@ -122,6 +117,7 @@ class RowData {
   RowMask::VisibleColumns visible() const { return mask.of(row_); }
 
   const hal::Descriptor& d;
+  arith::Workspace& workspace;
   const RowMask mask;
   const bool is_typed;            // operand 1 is not FP16
   std::vector<arith::Half> seen;  // visible elements of the row, if masked or typed
@@ -134,7 +130,8 @@ class RowData {
 
 struct RowKernel {
   hal::Opcode opcode;
-  // Sets the lane operations and other parts of the plan; refuses what the table of operations cannot express.
+  // Sets the lane operations and other parts of the plan; refuses what the table of operations cannot express. nullptr:
+  // softmax, which VecPlanner plans.
   void (*plan)(RowOp& op, const hal::Descriptor& d);
   void (*row)(RowData& data);
 };

@@ -75,14 +75,11 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
             fmt::format("a softmax with a sink is not made of {}, whose rows are divided by sums of their elements",
                         name_of(d.type[1]))};
   }
-  Refusal refusal = check_operand(d, 0);
-  if (!refusal.any()) refusal = check_operand(d, 1);
+  Refusal refusal = check_operands(d, 2);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint64_t row_bytes = d.row_bytes(0), out_bytes = d.row_bytes(1);
-  Region in{d.operand[0].address, rows, row_bytes, d.operand[0].row_stride};
-  Region out{d.operand[1].address, rows, out_bytes, d.operand[1].row_stride};
-  out.write = true;
+  const Region in = rows_of(d, 0, rows), out = rows_of(d, 1, rows, true);
   const bool in_place = in.address == out.address && (rows == 1 || in.row_stride == out.row_stride);
   if (!in_place && overlap(in, out)) {
     return {FaultCode::kOverlap, out.address,
@@ -91,10 +88,6 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
 
   const bool row_fits = 2 * row_bytes <= l0_share_bytes_;
   const std::uint64_t reads = row_fits ? 1 : kPasses;
-  const auto part = [](Region region, std::uint64_t bytes) {
-    region.traffic_bytes = bytes;
-    return region;
-  };
   // Masked elements are neither read nor computed, unless config_.computes_masked; their zeros are written.
   const RowMask mask = this->mask(d, columns);
   const RowCycles cycles(mask, mask.masked() ? rows : 0, config_.rows,
@@ -115,8 +108,7 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   // L0: each pass reads and writes the row once if the row is held there.
   const std::uint64_t working_set = row_fits ? 2 * row_bytes : l0_share_bytes_;
   const std::uint64_t accesses = row_fits ? seen * kPasses : seen;
-  plan.l0.add({0, 1, working_set, 0, accesses, false});
-  plan.l0.add({0, 1, working_set, 0, accesses, true});
+  plan.use_l0(working_set, accesses, accesses);
   return {};
 }
 
@@ -158,52 +150,43 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
     if (!p.in_place) (p.kept ? kept_bytes : row_bytes) += p.row_bytes;
   }
   const bool fits = 2 * row_bytes + kept_bytes <= l0_share_bytes_;
-  const auto part = [](const RowOp::OperandPart& p, std::uint64_t rows, bool write, std::uint64_t times = 1) {
-    Region region = p.region;
-    region.traffic_bytes = rows * p.row_bytes * times;
-    region.write = write;
-    return region;
-  };
   for (int i = 0; i < op.count; ++i) {
     const RowOp::OperandPart& p = op.parts[static_cast<std::size_t>(i)];
+    Region in = p.region, out = p.region;
+    in.write = false;
+    out.write = true;
+    const std::uint64_t all = op.rows * p.row_bytes;
     const bool whole = op.reduces && p.in && p.out;  // running maxima: one word per row, all at once
     if (masked && i == 0) {                          // visible elements of S
       const auto bytes = [&](std::uint64_t row) { return mask.of(row).count() * p.element_bytes; };
-      const auto seen = [&](std::uint64_t traffic) {
-        Region region = p.region;
-        region.traffic_bytes = traffic;
-        return region;
-      };
       const std::uint64_t times = fits ? 1 : 2, again = fits ? 0 : bytes(op.rows - 1);
-      plan.fill.add(seen(bytes(0)));
-      plan.body.add(seen(op.visible * p.element_bytes * times - bytes(0) - again));
-      if (again > 0) plan.last.add(seen(again));
+      plan.fill.add(part(in, bytes(0)));
+      plan.body.add(part(in, op.visible * p.element_bytes * times - bytes(0) - again));
+      if (again > 0) plan.last.add(part(in, again));
       in_bytes += op.visible * p.element_bytes * times;
     } else if (p.in && p.from_registers) {
-      in_bytes += op.rows * p.row_bytes;
+      in_bytes += all;
     } else if (p.kept) {  // once, or for every row if it does not fit
-      if (fits) plan.fill.add(part(p, 1, false));
-      if (!fits) plan.body.add(part(p, op.rows - 1, false));
-      if (!fits) plan.last.add(part(p, 1, false));
-      in_bytes += op.rows * p.row_bytes;
+      if (fits) plan.fill.add(part(in, p.row_bytes));
+      if (!fits) plan.body.add(part(in, all - p.row_bytes));
+      if (!fits) plan.last.add(part(in, p.row_bytes));
+      in_bytes += all;
     } else if (p.in) {
-      const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
-      plan.fill.add(part(p, whole ? op.rows : sub_tile, false));
-      if (!whole) plan.body.add(part(p, op.rows - sub_tile, false, again));
-      if (again > 1) plan.last.add(part(p, sub_tile, false));
-      in_bytes += op.rows * p.row_bytes * again;
+      const std::uint64_t first = sub_tile * p.row_bytes, times = op.reduces && !fits && i == 0 ? 2 : 1;
+      plan.fill.add(part(in, whole ? all : first));
+      if (!whole) plan.body.add(part(in, (all - first) * times));
+      if (times > 1) plan.last.add(part(in, first));
+      in_bytes += all * times;
     }
-    if (p.out && p.to_registers) {
-      out_bytes += op.rows * p.row_bytes;
-    } else if (p.out) {
-      if (!whole) plan.body.add(part(p, op.rows - last_rows, true));
-      plan.drain.add(part(p, whole ? op.rows : last_rows, true));
-      out_bytes += op.rows * p.row_bytes;
+    if (p.out && !p.to_registers) {
+      const std::uint64_t last = last_rows * p.row_bytes;
+      if (!whole) plan.body.add(part(out, all - last));
+      plan.drain.add(part(out, whole ? all : last));
     }
+    if (p.out) out_bytes += all;
   }
   const std::uint64_t working_set = fits ? 2 * row_bytes + kept_bytes : l0_share_bytes_;
-  plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, false});
-  plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, true});
+  plan.use_l0(working_set, in_bytes + out_bytes, in_bytes + out_bytes);
   return {};
 }
 
