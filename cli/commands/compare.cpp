@@ -80,7 +80,7 @@ struct ComparedDataflow {
 };
 
 DataflowOutcome run_one(const Prepared& p, const ComparedDataflow& entry, const CompareArguments& a,
-                        const job::Tensors* tensors) {
+                        const explore::TuningOptions& tuning, const job::Tensors* tensors) {
   const auto& [dataflow, of_entry] = entry;
   const MachineConfig& machine = *of_entry;
   DataflowOutcome outcome;
@@ -91,10 +91,10 @@ DataflowOutcome run_one(const Prepared& p, const ComparedDataflow& entry, const 
       options.full = p.full;
       options.seed = a.seed;
       options.tiling = p.tiling;
-      options.tuning = tuning_options(a);
+      options.tuning = tuning;
       result = explore::combined(explore::run_layer(machine, p.network, dataflow, p.energy, options));
     } else {
-      const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
+      const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning);
       job::Runner runner(machine, p.energy, p.full);
       result = runner.run(p.network, schedule, tensors, {});
       result.bound.advice = job::advice_for(result, machine);
@@ -214,8 +214,10 @@ int compare(const CompareArguments& a) {
   job::Tensors tensors;
   const bool is_attention = p.network.scope == workload::Scope::kAttention;
   if (p.full && is_attention) tensors = job::random_tensors(p.network, a.seed);
+  explore::TuningOptions tuning = tuning_options(a);
+  tuning.simulated = std::make_shared<explore::SimulatedJobs>();  // dataflows may issue the same commands
   const auto work = [&](std::size_t i) {
-    return json(run_one(p, entries[i], a, p.full && is_attention ? &tensors : nullptr))
+    return json(run_one(p, entries[i], a, tuning, p.full && is_attention ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
   };
   std::vector<std::string> answers;
