@@ -36,6 +36,9 @@ Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_
 namespace {
 // Runs are stopped at this factor of the limit, so that equally fast schedules finish and can be compared by energy.
 constexpr double kStopped = 1.02;
+// A run of fewer commands for each cluster is never stopped, because the platform must then be elaborated again, which
+// takes as long as simulating about as many commands.
+constexpr std::uint64_t kFewCommands = 1000;
 
 std::string key(const job::Schedule& schedule) { return schedule.text + " " + job::tiling_line(schedule.tiling); }
 }  // namespace
@@ -52,7 +55,8 @@ std::optional<RunTotals> SimulatedJob::run(const job::Schedule& schedule, double
       if (runner_ == nullptr) runner_ = std::make_unique<job::Runner>(machine_, energy_, false);
       job::RunOptions options;
       options.full_data = false;
-      if (stop < 1e18) options.most_cycles = static_cast<std::uint64_t>(stop) + 1;
+      const bool is_short = demand.commands <= kFewCommands * machine_.clusters;
+      if (!is_short && stop < 1e18) options.most_cycles = static_cast<std::uint64_t>(stop) + 1;
       const job::RunResult r = runner_->run(network_, schedule, nullptr, options);
       known.totals = {static_cast<double>(r.cycles), r.total_energy_pj(), demand.cycles};
     }
