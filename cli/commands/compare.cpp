@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@
 #include "platform/report/page/page.h"
 #include "platform/report/report.h"
 #include "platform/run/results/accounting.h"
+#include "platform/schedule/demand.h"
 #include "platform/schedule/programs.h"
 #include "platform/workload/workload.h"
 
@@ -80,7 +82,7 @@ struct ComparedDataflow {
 };
 
 DataflowOutcome run_one(const Prepared& p, const ComparedDataflow& entry, const CompareArguments& a,
-                        const job::Tensors* tensors) {
+                        const explore::TuningOptions& tuning, const job::Tensors* tensors) {
   const auto& [dataflow, of_entry] = entry;
   const MachineConfig& machine = *of_entry;
   DataflowOutcome outcome;
@@ -91,10 +93,10 @@ DataflowOutcome run_one(const Prepared& p, const ComparedDataflow& entry, const 
       options.full = p.full;
       options.seed = a.seed;
       options.tiling = p.tiling;
-      options.tuning = tuning_options(a);
+      options.tuning = tuning;
       result = explore::combined(explore::run_layer(machine, p.network, dataflow, p.energy, options));
     } else {
-      const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
+      const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning);
       job::Runner runner(machine, p.energy, p.full);
       result = runner.run(p.network, schedule, tensors, {});
       result.bound.advice = job::advice_for(result, machine);
@@ -176,6 +178,30 @@ std::vector<ComparedDataflow> entries_of(const std::vector<std::string>& names, 
   return entries;
 }
 
+// Indices of dataflows, by process. Those whose first schedules issue the same commands share their runs.
+std::vector<std::vector<std::size_t>> groups_of(const Prepared& p, const std::vector<ComparedDataflow>& entries) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::map<std::uint64_t, std::size_t> known;  // digest of the commands to the group
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const MachineConfig& machine = *entries[i].machine;
+    groups.push_back({i});
+    if (p.network.scope != workload::Scope::kAttention) continue;
+    try {
+      job::Schedule schedule = job::parse_dataflow(entries[i].dataflow, schedule::firmware_of(machine));
+      schedule.tiling = p.tiling;
+      schedule = explore::first_fit(machine, p.network, schedule);
+      const schedule::Job job = job::make_job(machine, p.network, schedule);
+      const std::uint64_t digest = schedule::stream_demand(job, machine).digest;
+      const auto [group, is_new] = known.try_emplace(digest, groups.size() - 1);
+      if (is_new) continue;
+      groups.pop_back();
+      groups[group->second].push_back(i);
+    } catch (const std::runtime_error&) {  // reported by its run
+    }
+  }
+  return groups;
+}
+
 // Merges dataflows with equal cycles and counters: "lean = flash3".
 std::vector<DataflowOutcome> merge_equal(const std::vector<DataflowOutcome>& outcomes) {
   std::vector<DataflowOutcome> merged;
@@ -214,29 +240,40 @@ int compare(const CompareArguments& a) {
   job::Tensors tensors;
   const bool is_attention = p.network.scope == workload::Scope::kAttention;
   if (p.full && is_attention) tensors = job::random_tensors(p.network, a.seed);
-  const auto work = [&](std::size_t i) {
-    return json(run_one(p, entries[i], a, p.full && is_attention ? &tensors : nullptr))
-        .dump(-1, ' ', false, json::error_handler_t::replace);
+  explore::TuningOptions tuning = tuning_options(a);
+  tuning.simulated = std::make_shared<explore::SimulatedJobs>();  // dataflows may issue the same commands
+  const std::vector<std::vector<std::size_t>> groups = groups_of(p, entries);
+  const auto work = [&](std::size_t group) {
+    json outcomes;
+    for (const std::size_t i : groups[group]) {
+      outcomes.push_back(run_one(p, entries[i], a, tuning, p.full && is_attention ? &tensors : nullptr));
+    }
+    return outcomes.dump(-1, ' ', false, json::error_handler_t::replace);
   };
   std::vector<std::string> answers;
   {
     ProgressBar bar;
     const auto progress = [&](std::size_t done, std::size_t, const std::string&) {
-      bar.update(done, names.size(), "");
+      bar.update(done, groups.size(), "");
     };
-    answers = explore::in_processes(names.size(), a.jobs, work, progress);
+    answers = explore::in_processes(groups.size(), a.jobs, work, progress);
   }  // clears the line
 
-  std::vector<DataflowOutcome> outcomes;
+  std::vector<DataflowOutcome> answered(names.size()), outcomes;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const json answer = answers[group].empty() ? json() : json::parse(answers[group]);
+    for (std::size_t k = 0; k < groups[group].size(); ++k) {
+      const std::size_t i = groups[group][k];
+      if (answer.is_null()) {
+        answered[i].failed = fmt::format("{}: the process that ran it ended before its answer", names[i]);
+      } else {
+        answer[k].get_to(answered[i]);
+      }
+    }
+  }
   std::string left_out, failures;
   bool wrong = false;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    DataflowOutcome outcome;
-    if (answers[i].empty()) {
-      outcome.failed = fmt::format("{}: the process that ran it ended before its answer", names[i]);
-    } else {
-      json::parse(answers[i]).get_to(outcome);
-    }
+  for (DataflowOutcome& outcome : answered) {
     const std::string& why = outcome.failed.empty() ? outcome.left_out : outcome.failed;
     std::string& list = outcome.failed.empty() && all ? left_out : failures;
     if (!why.empty()) list += (list.empty() ? "" : "; ") + why;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "explore/processes/processes.h"
+#include "platform/machine/hardware.h"
 #include "platform/schedule/demand.h"
 
 namespace attnvp::explore {
@@ -35,57 +36,66 @@ Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_
 namespace {
 // Runs are stopped at this factor of the limit, so that equally fast schedules finish and can be compared by energy.
 constexpr double kStopped = 1.02;
+// A run of fewer commands for each cluster is never stopped, because the platform must then be elaborated again, which
+// takes as long as simulating about as many commands.
+constexpr std::uint64_t kFewCommands = 1000;
 
 std::string key(const job::Schedule& schedule) { return schedule.text + " " + job::tiling_line(schedule.tiling); }
 }  // namespace
 
-Evaluator::Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
-                     Objective objective, const std::optional<Sample>& sample)
-    : energy_(energy),
-      objective_(objective),
-      clock_hz_(machine.clock_hz),
-      sample_(sample),
-      whole_{sample ? sample->machine : machine, sample ? sample->large : network, 0, {}},
-      small_{sample ? sample->machine_of_small : machine,
-             sample ? sample->small : network,
-             sample && sample->has_two_machines ? 1U : 0U,
-             {}} {}
-
-Evaluator::~Evaluator() = default;
-
-std::optional<Evaluator::Totals> Evaluator::run(SimulatedJob& job, const job::Schedule& schedule, double limit) {
-  std::unique_ptr<job::Runner>& runner = runners_[job.runner];
-  if (objective_ != Objective::kCycles) limit = kNoLimit;
+std::optional<RunTotals> SimulatedJob::run(const job::Schedule& schedule, double limit) {
+  const double stop = kStopped * limit;
   try {
     const schedule::StreamDemand demand =
-        schedule::stream_demand(job::make_job(job.machine, job.network, schedule), job.machine, limit);
+        schedule::stream_demand(job::make_job(machine_, network_, schedule), machine_, limit);
     if (demand.cycles > limit) return std::nullopt;
-    const auto [known, fresh] = job.by_stream.try_emplace(demand.digest);
-    if (!fresh) return known->second;
-    if (runner == nullptr) runner = std::make_unique<job::Runner>(job.machine, energy_, false);
-    job::RunOptions options;
-    options.full_data = false;
-    if (kStopped * limit < 1e18) options.most_cycles = static_cast<std::uint64_t>(kStopped * limit) + 1;
-    const job::RunResult r = runner->run(job.network, schedule, nullptr, options);
-    return known->second = Totals{static_cast<double>(r.cycles), r.total_energy_pj(), demand.cycles};
+    KnownRun& known = by_stream_[demand.digest];
+    if (!known.totals && known.limit < stop) {
+      known.limit = stop;
+      if (runner_ == nullptr) runner_ = std::make_unique<job::Runner>(machine_, energy_, false);
+      job::RunOptions options;
+      options.full_data = false;
+      const bool is_short = demand.commands <= kFewCommands * machine_.clusters;
+      if (!is_short && stop < 1e18) options.most_cycles = static_cast<std::uint64_t>(stop) + 1;
+      const job::RunResult r = runner_->run(network_, schedule, nullptr, options);
+      known.totals = {static_cast<double>(r.cycles), r.total_energy_pj(), demand.cycles};
+    }
+    // A run that exceeds the limit may have ended. The result does not depend on that, nor on earlier runs.
+    if (known.totals && known.totals->cycles <= stop) return known.totals;
   } catch (const config::ConfigError&) {  // tiles exceed the smaller job
   } catch (const job::RunError&) {
-    runner.reset();  // unusable after a failure
+    runner_.reset();  // unusable after a failure
   }
   return std::nullopt;
 }
 
-std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedule, double limit) {
+SimulatedJob& SimulatedJobs::of(const MachineConfig& machine, const workload::Workload& network,
+                                const config::EnergyTable& energy) {
+  const std::string on = energy.source() + config::to_yaml(machine);
+  return jobs_.try_emplace(on + network.identity(), machine, network, energy, runners_[on]).first->second;
+}
+
+Evaluator::Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
+                     Objective objective, const std::optional<Sample>& sample, std::shared_ptr<SimulatedJobs> jobs)
+    : objective_(objective),
+      clock_hz_(machine.clock_hz),
+      sample_(sample),
+      jobs_(jobs != nullptr ? std::move(jobs) : std::make_shared<SimulatedJobs>()),
+      whole_(jobs_->of(sample ? sample->machine : machine, sample ? sample->large : network, energy)),
+      small_(sample ? jobs_->of(sample->machine_of_small, sample->small, energy) : whole_) {}
+
+std::optional<RunTotals> Evaluator::simulate(const job::Schedule& schedule, double limit) {
   const auto start = std::chrono::steady_clock::now();
+  if (objective_ != Objective::kCycles) limit = kNoLimit;
   // Stops the larger job of a sample when the estimate for the whole job exceeds the limit.
-  std::optional<Totals> totals = run(whole_, schedule, sample_ ? sample_->most_of_large(limit) : limit);
+  std::optional<RunTotals> totals = whole_.run(schedule, sample_ ? sample_->most_of_large(limit) : limit);
   if (totals && sample_ && sample_->work_small > 0) {
-    const std::optional<Totals> small = run(small_, schedule, kNoLimit);
+    const std::optional<RunTotals> small = small_.run(schedule, kNoLimit);
     const double times = sample_->work_all / sample_->work_large;  // if the tiles exceed the small job
-    const auto whole = [&](double Totals::*part) {
+    const auto whole = [&](double RunTotals::*part) {
       return small ? sample_->extrapolated((*small).*part, (*totals).*part) : (*totals).*part * times;
     };
-    totals = Totals{whole(&Totals::cycles), whole(&Totals::energy_pj), 0};
+    totals = RunTotals{whole(&RunTotals::cycles), whole(&RunTotals::energy_pj), 0};
   }
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return totals;
@@ -93,8 +103,8 @@ std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedu
 
 Evaluation Evaluator::evaluate(const job::Schedule& schedule, double limit) {
   const auto known = ahead_.find(key(schedule));
-  const std::optional<Totals> totals = known != ahead_.end() ? known->second : simulate(schedule, limit);
-  // The result does not depend on when, or with which limit, the schedule was evaluated.
+  const std::optional<RunTotals> totals = known != ahead_.end() ? known->second : simulate(schedule, limit);
+  // The result does not depend on when, or with which limit, the schedule was evaluated ahead.
   const bool is_limited = !sample_ && objective_ == Objective::kCycles;
   if (!totals || (is_limited && (totals->demand > limit || totals->cycles > kStopped * limit))) return {schedule, {}};
   return {schedule, cost_of(objective_, totals->cycles, totals->energy_pj, clock_hz_), totals->cycles,
@@ -104,14 +114,14 @@ Evaluation Evaluator::evaluate(const job::Schedule& schedule, double limit) {
 void Evaluator::evaluate_ahead(const std::vector<job::Schedule>& schedules, double limit, unsigned jobs) {
   const auto start = std::chrono::steady_clock::now();
   const auto work = [&](std::size_t i) -> std::string {
-    const std::optional<Totals> totals = simulate(schedules[i], limit);
+    const std::optional<RunTotals> totals = simulate(schedules[i], limit);
     return totals ? fmt::format("{} {} {}", totals->cycles, totals->energy_pj, totals->demand) : "none";
   };
   const std::vector<std::string> lines = in_processes(schedules.size(), jobs, work);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::istringstream line(lines[i]);
-    Totals totals;
+    RunTotals totals;
     if (line >> totals.cycles >> totals.energy_pj >> totals.demand) {
       ahead_[key(schedules[i])] = totals;
     } else if (lines[i] == "none") {

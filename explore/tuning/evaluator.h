@@ -1,6 +1,5 @@
 // Evaluator: cost of a schedule by a timing run of the platform, of the whole job or of a smaller one (low-fidelity
-// evaluation, sample.h). Only costs of one evaluator are comparable. Runs are memoised by the digest of the command
-// stream, because different schedules may issue the same commands.
+// evaluation, sample.h). Only costs of one evaluator are comparable. Evaluators may share their runs (SimulatedJobs).
 #pragma once
 
 #include <cstdint>
@@ -37,16 +36,51 @@ struct Evaluation {
   double cycles = 0, energy_pj = 0;
 };
 
+struct RunTotals {
+  double cycles = 0, energy_pj = 0, demand = 0;  // demand: lower bound of the cycles, from the commands
+};
+
+// Timing runs of a job. They are memoised by the digest of the command stream, because different schedules and
+// dataflows may issue the same commands.
+class SimulatedJob {
+ public:
+  SimulatedJob(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
+               std::unique_ptr<job::Runner>& runner)
+      : machine_(machine), network_(network), energy_(energy), runner_(runner) {}
+  // Empty if firmware refuses the schedule, it deadlocks, or it needs more cycles than `limit`. A schedule is not run
+  // if the demand of its commands (platform/schedule/demand.h) exceeds the limit.
+  std::optional<RunTotals> run(const job::Schedule& schedule, double limit);
+
+ private:
+  struct KnownRun {
+    std::optional<RunTotals> totals;  // empty: it failed, or
+    double limit = 0;                 // needs more cycles than this
+  };
+  const MachineConfig machine_;
+  const workload::Workload network_;
+  const config::EnergyTable energy_;
+  std::unique_ptr<job::Runner>& runner_;
+  std::map<std::uint64_t, KnownRun> by_stream_;
+};
+
+// Jobs that are run, with one platform for each machine. Evaluators that share them run equal commands once.
+class SimulatedJobs {
+ public:
+  SimulatedJob& of(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy);
+
+ private:
+  std::map<std::string, std::unique_ptr<job::Runner>> runners_;
+  std::map<std::string, SimulatedJob> jobs_;
+};
+
 class Evaluator {
  public:
-  // `sample` selects low-fidelity evaluation.
+  // `sample` selects low-fidelity evaluation. `jobs`: those of other evaluators; nullptr: none.
   Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
-            Objective objective, const std::optional<Sample>& sample);
-  ~Evaluator();
+            Objective objective, const std::optional<Sample>& sample, std::shared_ptr<SimulatedJobs> jobs = nullptr);
 
   // Evaluates a complete schedule. The cost is infinite if firmware refuses the schedule, it deadlocks, or it needs
-  // more cycles than `limit`. A schedule is not run if the demand of its commands (platform/schedule/demand.h) exceeds
-  // the limit; a run near its end at the limit is completed.
+  // more cycles than `limit`.
   Evaluation evaluate(const job::Schedule& schedule, double limit = kNoLimit);
   // Evaluates several schedules in parallel processes; results do not depend on `jobs`.
   void evaluate_ahead(const std::vector<job::Schedule>& schedules, double limit, unsigned jobs);
@@ -55,26 +89,14 @@ class Evaluator {
   double seconds() const { return seconds_; }  // wall-clock time of simulations
 
  private:
-  struct Totals {
-    double cycles = 0, energy_pj = 0, demand = 0;  // demand: lower bound of the cycles, from the commands
-  };
-  // A job that is run: the whole, or a part of it.
-  struct SimulatedJob {
-    const MachineConfig machine;
-    const workload::Workload network;
-    std::size_t runner;                                        // index in runners_
-    std::map<std::uint64_t, std::optional<Totals>> by_stream;  // digest of the command stream to the run's totals
-  };
-  std::optional<Totals> run(SimulatedJob& job, const job::Schedule& schedule, double limit);
-  std::optional<Totals> simulate(const job::Schedule& schedule, double limit);
+  std::optional<RunTotals> simulate(const job::Schedule& schedule, double limit);
 
-  const config::EnergyTable energy_;
   const Objective objective_;
   const double clock_hz_;
   const std::optional<Sample> sample_;
-  SimulatedJob whole_, small_;                          // the whole, or the larger job of a sample; its smaller one
-  std::unique_ptr<job::Runner> runners_[2];             // the second for a smaller job with a machine of its own
-  std::map<std::string, std::optional<Totals>> ahead_;  // by schedule
+  const std::shared_ptr<SimulatedJobs> jobs_;
+  SimulatedJob &whole_, &small_;                           // the whole, or the larger job of a sample; its smaller one
+  std::map<std::string, std::optional<RunTotals>> ahead_;  // by schedule
   double seconds_ = 0;
 };
 

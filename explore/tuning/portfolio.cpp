@@ -89,7 +89,8 @@ std::vector<Candidate> run_whole(const Arms& arms, const Problem& problem, const
   }
   const bool is_long = steps_of(problem.machine, problem.network, few.front().schedule, kMostWhole) >= kMostWhole;
   if (few.size() == 1 || is_long) return {};
-  Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt);
+  Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt,
+                      options.simulated);
   for (const Evaluation& e : few) {
     const Evaluation run = evaluator.evaluate(e.schedule);
     if (run.cost.first < Cost().first) runs.push_back(run);
@@ -149,7 +150,7 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   }
   const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;
   {
-    Evaluator evaluator(machine, network, energy, options.objective, sample);
+    Evaluator evaluator(machine, network, energy, options.objective, sample, options.simulated);
     halve(arms, evaluator, budget, enough, options);
   }
   result.is_final = !options.must_stop();

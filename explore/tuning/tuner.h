@@ -35,6 +35,7 @@ struct TuningOptions {
   std::uint64_t seed = 1;
   unsigned jobs = 1;      // processes of strategies that propose several vectors; 0: one per processor
   bool use_cache = true;  // use the persistent cache (cache.h)
+  std::shared_ptr<SimulatedJobs> simulated;  // runs that several choices share; nullptr: none
   std::function<void(const TuningProgress&)> progress;
   std::function<bool()> is_stopped;  // polled between evaluations; the best result so far is returned
   bool must_stop() const { return is_stopped && is_stopped(); }
