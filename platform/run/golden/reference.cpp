@@ -123,7 +123,7 @@ std::vector<double> row_result(const workload::RowOperation& r, const WideOperan
       break;
   }
   std::vector<double> y = o.q;
-  for (std::size_t i = 0; i < o.k.size(); ++i) y[i] = elementwise_result(r.opcode, y[i], o.k[i]);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = elementwise_result(r.opcode, y[i], o.k.empty() ? 0 : o.k[i]);
   return y;
 }
 
