@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 
 namespace attnvp::explore {
@@ -14,8 +15,9 @@ class TunedRunner {
               TuningOptions options = {})
       : machine_(machine), energy_(energy), options_(std::move(options)), runner_(machine, energy, full_data) {}
 
-  // Throws as tune() and job::Runner::run() do.
+  // Throws as tune() does. A complete schedule is not checked; its run may refuse it.
   job::Schedule complete(const workload::Workload& network, const job::Schedule& schedule) {
+    if (!has_open_parameters(schedule)) return schedule;
     const std::string key = network.name() + network.identity() + schedule.text + job::tiling_option(schedule.tiling);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;

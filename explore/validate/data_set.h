@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -165,6 +166,8 @@ std::vector<config::Setting> in_blocks(const workload::Workload& layer, const jo
 // Table beside a machine, a name or a path; empty if there is none. Throws config::ConfigError.
 KernelTable load_kernel_table(const std::string& hardware);
 
+constexpr double kAnyTime = std::numeric_limits<double>::infinity();  // in place of a limit
+
 // Runs operations on a machine with settings. The platforms of the latest few settings are kept for further operations:
 // elaborating the clusters of a GPU takes longer than many kernels.
 class KernelRunner {
@@ -172,9 +175,10 @@ class KernelRunner {
   explicit KernelRunner(std::string hardware);
   ~KernelRunner();
 
-  // By a choice that names its dataflow or leaves it to the fastest. Throws job::RunError if its tiles do not fit.
+  // By a choice that names its dataflow or leaves it to the fastest. Throws job::RunError if its tiles do not fit. If
+  // its commands alone need more than `most_seconds`, it is not run and throws, too.
   job::RunResult run(const std::vector<std::string>& settings, const workload::Workload& operation,
-                     const KernelChoice& kernel);
+                     const KernelChoice& kernel, double most_seconds = kAnyTime);
   // The choices' first that fits, or the fastest.
   job::RunResult run(const std::vector<std::string>& settings, const workload::Workload& operation,
                      const KernelChoices& kernels);
@@ -200,7 +204,8 @@ class KernelRows : public JobSet {
   Prediction run(const DataRow& row, const std::string& net, const KernelChoice& otherwise);
 
  private:
-  Prediction run(const std::string& net, const DataRow& row, const std::vector<KernelChoice>& choices);
+  Prediction run(const std::string& net, const DataRow& row, const std::vector<KernelChoice>& choices,
+                 double most_seconds);
 
   const DataSetOptions options_;
   const std::string hardware_;

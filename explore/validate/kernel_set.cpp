@@ -14,6 +14,7 @@
 #include "platform/machine/document.h"
 #include "platform/machine/hardware.h"
 #include "platform/machine/words.h"
+#include "platform/schedule/demand.h"
 
 namespace attnvp::validate {
 
@@ -115,16 +116,17 @@ std::string replaced(std::string net, const std::vector<config::Setting>& settin
   return net;
 }
 
-// The result of the alternative that applies: the first that fits, or the fastest.
+// The result of the alternative that applies: the first that fits, or the fastest. run(alternative, seconds) may throw
+// job::RunError if it needs more than `seconds`.
 template <class Alternative, class Run, class Time>
-auto applied(const std::vector<Alternative>& alternatives, bool takes_fastest, const Run& run, const Time& time)
-    -> decltype(run(alternatives.front())) {
-  std::optional<decltype(run(alternatives.front()))> best;
+auto applied(const std::vector<Alternative>& alternatives, bool takes_fastest, const Run& run, const Time& seconds_of)
+    -> decltype(run(alternatives.front(), kAnyTime)) {
+  std::optional<decltype(run(alternatives.front(), kAnyTime))> best;
   for (std::size_t i = 0; i < alternatives.size(); ++i) {
     try {
-      auto result = run(alternatives[i]);
+      auto result = run(alternatives[i], best ? seconds_of(*best) : kAnyTime);
       if (!takes_fastest) return result;
-      if (!best || time(result) < time(*best)) best = std::move(result);
+      if (!best || seconds_of(result) < seconds_of(*best)) best = std::move(result);
     } catch (const job::RunError&) {
       if (i + 1 == alternatives.size() && !best) throw;
     }
@@ -233,12 +235,13 @@ KernelRows::Prediction KernelRows::run(const DataRow& row, const std::string& ne
     combined = std::move(longer);
   }
   return applied(
-      combined, of_kind.takes_fastest, [&](const auto& choices) { return run(net, row, choices); },
+      combined, of_kind.takes_fastest,
+      [&](const auto& choices, double most_seconds) { return run(net, row, choices, most_seconds); },
       [](const Prediction& p) { return p.result.seconds(); });
 }
 
 KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& row,
-                                       const std::vector<KernelChoice>& choices) {
+                                       const std::vector<KernelChoice>& choices, double most_seconds) {
   KernelChoice chosen;
   std::vector<std::string> settings = options_.settings;
   std::vector<config::Setting> layer_settings;
@@ -252,7 +255,7 @@ KernelRows::Prediction KernelRows::run(const std::string& net, const DataRow& ro
   if (!options_.dataflow.empty()) chosen = choice_of(options_.dataflow);
   chosen.settings.clear();  // in `settings`, in the order of the table
   const workload::Workload layer = layer_of(row, layer_settings.empty() ? net : replaced(net, layer_settings));
-  Prediction p{runner_.run(settings, layer, chosen), {}};
+  Prediction p{runner_.run(settings, layer, chosen, most_seconds), {}};
   p.note = p.result.schedule.text;
   for (const config::Setting& s : layer_settings) p.note += fmt::format(" with {}={}", s.path, s.text);
   for (std::size_t i = options_.settings.size(); i < settings.size(); ++i) p.note += " --set " + settings[i];
@@ -284,7 +287,7 @@ KernelRunner::Kept& KernelRunner::platform_of(const std::vector<std::string>& se
 }
 
 job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const workload::Workload& operation,
-                                 const KernelChoice& kernel) {
+                                 const KernelChoice& kernel, double most_seconds) {
   std::vector<std::string> all = settings;
   all.insert(all.end(), kernel.settings.begin(), kernel.settings.end());
   Kept& platform = platform_of(all);
@@ -294,6 +297,13 @@ job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const
   } else {
     schedule = job::parse_dataflow(kernel.dataflow);
     schedule.tiling = tiling_for(operation, kernel);
+  }
+  if (most_seconds < kAnyTime) {
+    schedule = platform.runner.complete(operation, schedule);
+    const schedule::Job job = job::make_job(platform.machine, operation, schedule);
+    if (schedule::quick_least_cycles(job, platform.machine) > most_seconds * platform.machine.clock_hz) {
+      throw job::RunError(fmt::format("{} takes longer than another alternative", schedule.text));
+    }
   }
   try {
     return platform.runner.run(operation, schedule);
@@ -308,7 +318,7 @@ job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const
   const std::vector<KernelChoice> fastest_dataflow(1);
   return applied(
       kernels.all.empty() ? fastest_dataflow : kernels.all, kernels.takes_fastest,
-      [&](const KernelChoice& kernel) { return run(settings, operation, kernel); },
+      [&](const KernelChoice& kernel, double most_seconds) { return run(settings, operation, kernel, most_seconds); },
       [](const job::RunResult& result) { return result.seconds(); });
 }
 

@@ -154,9 +154,8 @@ std::string to_svg(const std::vector<SetResult>& results) {
     std::map<std::string, DotSeries> of_machine;
     for (const SetResult* r : sets) {
       for (const MeasuredPoint& p : r->points) {
-        const bool milli = p.unit == "ms";
-        const double factor = milli ? 1000 : 1;
-        of_machine[milli ? "us" : p.unit].points.emplace_back(factor * p.measured, factor * p.predicted);
+        const MeasuredPoint common = in_common_unit(p);
+        of_machine[common.unit].points.emplace_back(common.measured, common.predicted);
       }
     }
     for (auto& [unit, series] : of_machine) {

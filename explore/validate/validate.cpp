@@ -44,6 +44,16 @@ std::vector<double> ranks(const std::vector<double>& values) {
 
 double error_of(const MeasuredPoint& point) { return point.predicted / point.measured - 1; }
 
+MeasuredPoint in_common_unit(MeasuredPoint point) {
+  if (point.unit != "ms") return point;
+  constexpr double kMicrosecondsOfMillisecond = 1000;
+  for (double* value : {&point.measured, &point.predicted, &point.low, &point.high}) {
+    *value *= kMicrosecondsOfMillisecond;
+  }
+  point.unit = "us";
+  return point;
+}
+
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const double n = static_cast<double>(a.size());
   const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n,
@@ -86,7 +96,9 @@ Errors errors_of(const std::vector<MeasuredPoint>& points) {
   for (const MeasuredPoint& point : points) {
     const double error = error_of(point);
     errors.mape += std::abs(error), errors.bias += error, errors.worst = std::max(errors.worst, std::abs(error));
-    by_unit[point.unit].first.push_back(point.measured), by_unit[point.unit].second.push_back(point.predicted);
+    const MeasuredPoint common = in_common_unit(point);
+    auto& [measured, predicted] = by_unit[common.unit];
+    measured.push_back(common.measured), predicted.push_back(common.predicted);
   }
   for (const auto& [unit, values] : by_unit) {
     errors.spearman += rank_correlation(values.first, values.second) * static_cast<double>(values.first.size());

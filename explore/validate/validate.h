@@ -18,12 +18,14 @@ namespace attnvp::validate {
 struct Errors {
   double mape = 0;      // mean magnitude
   double bias = 0;      // mean; positive if predictions are too high
-  double spearman = 0;  // rank correlation; for several units, the mean over units weighted by number of points
+  double spearman = 0;  // rank correlation; for several quantities, the mean over them weighted by number of points
   double worst = 0;     // largest magnitude
   std::optional<double> within_groups;  // correlation_within, for kinds with groups
 };
 
 double error_of(const MeasuredPoint& point);
+// The point with a time in microseconds; other quantities have one unit each.
+MeasuredPoint in_common_unit(MeasuredPoint point);
 Errors errors_of(const std::vector<MeasuredPoint>& points);
 
 // Pearson correlation; 1 if it is undefined.

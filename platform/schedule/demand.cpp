@@ -273,6 +273,13 @@ StreamDemand stream_demand(const Job& job, const MachineConfig& machine, double 
   return demand;
 }
 
+double quick_least_cycles(const Job& job, const MachineConfig& machine) {
+  DemandReader reader(machine);
+  reader.begin(0);
+  read_stream(job, 0, reader);
+  return std::max(layer_demand(job, machine).cycles(), reader.busiest());
+}
+
 std::vector<EngineDemand> engine_demands(const Job& job, const std::vector<MachineConfig>& machines) {
   std::vector<DemandReader> readers;
   readers.reserve(machines.size());

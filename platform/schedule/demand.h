@@ -38,6 +38,10 @@ StreamDemand stream_demand(const Job& job, const MachineConfig& machine,
 // Lower bound of the cycles of any run of the schedule.
 inline double least_cycles(const Job& job, const MachineConfig& machine) { return stream_demand(job, machine).cycles; }
 
+// A quick one, from the layer and the engines of the first cluster, to which most schedules deal no less than to
+// others.
+double quick_least_cycles(const Job& job, const MachineConfig& machine);
+
 // Cycles of the busiest MAC array and VEC engine, including ragged edges. If firmware distributes work by queue levels:
 // the mean, as the distribution depends on the machine.
 struct EngineDemand {

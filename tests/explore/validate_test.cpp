@@ -34,6 +34,12 @@ TEST(ValidateErrors, RanksEachUnitByItself) {
   EXPECT_DOUBLE_EQ(e.spearman, 0);
 }
 
+TEST(ValidateErrors, RanksTimesOfAnyUnitTogether) {
+  // 1, 3 and 2 ms, predicted as 1, 2 and 3 ms.
+  const Errors e = errors_of({point(1, 1, "ms"), point(3000, 2000), point(2, 3, "ms")});
+  EXPECT_DOUBLE_EQ(e.spearman, 0.5);
+}
+
 TEST(ValidateErrors, CorrelateWithinGroups) {
   EXPECT_DOUBLE_EQ(correlation({1, 2, 3}, {10, 20, 30}), 1);
   EXPECT_DOUBLE_EQ(correlation({4, 4, 4}, {1, 2, 3}), 0);

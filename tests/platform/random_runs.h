@@ -65,6 +65,7 @@ inline void expect_counted(const Case& c, const job::RunResult& r) {
   EXPECT_EQ(counts.l1_peak_bytes, r.max("l1", "peak_bytes"));
   EXPECT_EQ(counts.refused, 0U);
   EXPECT_LE(schedule::least_cycles(made, c.machine), static_cast<double>(r.cycles));
+  EXPECT_LE(schedule::quick_least_cycles(made, c.machine), schedule::least_cycles(made, c.machine));
 }
 
 // `check` receives the results of completed cases; at least one must complete.
