@@ -180,7 +180,7 @@ Figures measure(const BenchArguments& a) {
   const job::Schedule open = job::parse_dataflow("mas");
   job::Schedule given = open;
   if (!a.tiling.empty()) given.tiling = job::parse_tiling(a.tiling);
-  const job::Schedule mas = explore::tune(machine, n, given, energy);
+  const job::Schedule mas = explore::tune({machine, n, given, energy});
   const job::Tensors tensors = job::random_tensors(n, 1);
 
   const double process = process_seconds(a, mas.tiling);

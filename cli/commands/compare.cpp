@@ -189,7 +189,7 @@ std::vector<std::vector<std::size_t>> groups_of(const Prepared& p, const std::ve
     try {
       job::Schedule schedule = job::parse_dataflow(entries[i].dataflow, schedule::firmware_of(machine));
       schedule.tiling = p.tiling;
-      schedule = explore::first_fit(machine, p.network, schedule);
+      schedule = explore::first_fit({machine, p.network, schedule, p.energy});
       const schedule::Job job = job::make_job(machine, p.network, schedule);
       const std::uint64_t digest = schedule::stream_demand(job, machine).digest;
       const auto [group, is_new] = known.try_emplace(digest, groups.size() - 1);
@@ -241,7 +241,7 @@ int compare(const CompareArguments& a) {
   const bool is_attention = p.network.scope == workload::Scope::kAttention;
   if (p.full && is_attention) tensors = job::random_tensors(p.network, a.seed);
   explore::TuningOptions tuning = tuning_options(a);
-  tuning.simulated = std::make_shared<explore::SimulatedJobs>();  // dataflows may issue the same commands
+  tuning.simulated = std::make_shared<job::SimulatedJobs>();  // dataflows may issue the same commands
   const std::vector<std::vector<std::size_t>> groups = groups_of(p, entries);
   const auto work = [&](std::size_t group) {
     json outcomes;

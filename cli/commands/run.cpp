@@ -14,9 +14,10 @@
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/run_files.h"
+#include "explore/analysis/advice.h"
+#include "explore/layers/convergence.h"
 #include "explore/layers/layers.h"
-#include "explore/tuning/advice.h"
-#include "explore/tuning/portfolio.h"
+#include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
 #include "models/memory/storage/host_memory.h"
 #include "models/sim/module.h"
@@ -159,7 +160,8 @@ int run(const RunArguments& a) {
   const explore::TuningOptions tuning = tuning_options(a);
   job::Schedule schedule;
   if (wanted == "auto") {
-    picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy, tuning);
+    schedule.tiling = p.tiling;
+    picked = explore::pick_dataflow({p.machine, p.network, schedule, p.energy}, tuning);
     schedule = picked.best().schedule;
   } else {
     schedule = tuned(p.machine, p.network, p.energy, wanted, p.tiling, tuning);
@@ -229,7 +231,7 @@ int run(const RunArguments& a) {
                             config::machine_hash(p.machine), a.seed};
     parts.least_cycles = picked.least_cycles;
     for (std::size_t i = 1; i < picked.candidates.size(); ++i) {
-      const explore::Candidate& c = picked.candidates[i];
+      const explore::Evaluation& c = picked.candidates[i];
       parts.beaten.push_back({c.schedule.text, c.cycles, c.is_whole ? static_cast<std::uint64_t>(c.cycles) : 0});
     }
     const std::string json = report::to_json(result, p.machine.name, parts);
@@ -252,7 +254,7 @@ int run(const RunArguments& a) {
   }
   outputs.commit();
   const std::string table = report::to_text(result, p.machine.name) +
-                            (picked.candidates.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
+                            (picked.candidates.empty() ? "" : "\nauto: " + explore::gains_text(picked) + "\n") +
                             (a.energy_range ? "\n" + report::energy_range_text(result) : "") +
                             (a.critical_path ? "\n" + path_text : "") +
                             (check ? "\ncheck: " + findings_text(findings, kMostFindings) : "");

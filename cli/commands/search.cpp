@@ -231,9 +231,9 @@ int search(const SearchArguments& a) {
   {
     ProgressBar bar;
     options.progress = [&](const explore::TuningProgress& now) {
-      const bool any = now.best.first < explore::Cost().first;
       const std::uint64_t total = now.budget == UINT64_MAX ? 0 : now.budget;
-      bar.update(now.evaluations, total, "best " + (any ? cost_text(objective, now.best.first) : "none"));
+      bar.update(now.evaluations, total,
+                 "best " + (now.least_cost < explore::kNoLimit ? cost_text(objective, now.least_cost) : "none"));
     };
     result = explore::search(problem, options);
   }

@@ -8,7 +8,7 @@
 
 #include "cli/shared/job.h"
 #include "cli/shared/progress.h"
-#include "explore/tuning/portfolio.h"
+#include "explore/tuning/tuner.h"
 #include "platform/base/files.h"
 #include "platform/base/origin.h"
 #include "platform/machine/error.h"
@@ -76,7 +76,9 @@ job::Schedule schedule_of(const Asked& asked, const job::MachinePart& part, cons
   const schedule::FirmwareImage& firmware = schedule::firmware_of(part.machine);
   const job::Tiling tiling = searched ? job::Tiling(firmware) : job::parse_tiling(asked.tiling, firmware);
   if (wanted == "auto") {
-    return explore::pick_dataflow(part.machine, asked.network, tiling, energy, tuning).best().schedule;
+    explore::Problem problem{part.machine, asked.network, {}, energy};
+    problem.schedule.tiling = tiling;
+    return explore::pick_dataflow(problem, tuning).best().schedule;
   }
   return tuned(part.machine, asked.network, energy, wanted, tiling, tuning);
 }

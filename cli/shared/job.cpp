@@ -134,7 +134,7 @@ job::Schedule tuned(const MachineConfig& machine, const workload::Workload& netw
                     const std::string& dataflow, const job::Tiling& tiling, const explore::TuningOptions& options) {
   job::Schedule schedule = job::parse_dataflow(dataflow, schedule::firmware_of(machine));
   schedule.tiling = tiling;
-  return explore::tune(machine, network, schedule, energy, options);
+  return explore::tune({machine, network, schedule, energy}, options);
 }
 
 job::Schedule tuned(const Prepared& p, const std::string& dataflow, const JobArguments& a) {

@@ -26,15 +26,38 @@ std::string tick_text(double value, double step) {
 
 }  // namespace
 
+std::string gains_text(const Portfolio& portfolio) {
+  const Evaluation& best = portfolio.best();
+  std::string beaten, extrapolated;
+  for (std::size_t i = 1; i < portfolio.candidates.size(); ++i) {
+    const Evaluation& c = portfolio.candidates[i];
+    std::string& list = c.is_whole == best.is_whole ? beaten : extrapolated;
+    const double gain = 100 * (c.cycles / best.cycles - 1);
+    list += fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, gain);
+  }
+  std::string text = best.schedule.text;
+  if (!beaten.empty()) text += " beats " + beaten;
+  if (!extrapolated.empty()) {
+    text += fmt::format("{} by smaller jobs of the same kind {}", beaten.empty() ? " beats" : ", and", extrapolated);
+  }
+  if (beaten.empty() && extrapolated.empty() && portfolio.untried.empty()) text += " alone takes the job";
+  if (!portfolio.untried.empty()) text += fmt::format("; not tried, as that is near the bound: {}", portfolio.untried);
+  return fmt::format("{}; no schedule of this layer takes less than {:.1f}% of its time", text,
+                     100 * portfolio.least_cycles / best.cycles);
+}
+
 std::string convergence_csv(const TuningResult& r) {
   std::string out = "evaluation,cost,best";
-  const job::Tiling columns = r.log.empty() ? job::Tiling() : r.log.front().tiling;
+  const job::Tiling columns = r.log.empty() ? job::Tiling() : r.log.front().schedule.tiling;
   for (const auto& [name, value] : columns.entries()) out += "," + name;
   out += "\n";
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{:.17g}", v) : std::string(); };
+  double best = kNoLimit;
   for (std::size_t i = 0; i < r.log.size(); ++i) {
-    out += fmt::format("{},{},{}", i + 1, number(r.log[i].cost), number(r.log[i].best));
-    for (const auto& [name, value] : columns.entries()) out += "," + job::value_text(r.log[i].tiling, name);
+    const Evaluation& e = r.log[i];
+    best = std::min(best, e.cost.first);
+    out += fmt::format("{},{},{}", i + 1, number(e.cost.first), number(best));
+    for (const auto& [name, value] : columns.entries()) out += "," + job::value_text(e.schedule.tiling, name);
     out += "\n";
   }
   return out;
@@ -44,8 +67,8 @@ std::string convergence_svg(const TuningResult& r, Objective objective, const st
   const double low = std::min(r.bound, r.best.cost.first);
   const double top = r.best.cost.first * (1 + kShownAbove);
   double highest = r.best.cost.first;
-  for (const LogEntry& e : r.log) {
-    if (std::isfinite(e.cost)) highest = std::max(highest, std::min(e.cost, top));
+  for (const Evaluation& e : r.log) {
+    if (e.cost.first < kNoLimit) highest = std::max(highest, std::min(e.cost.first, top));
   }
   const double margin = std::max((highest - low) * 0.06, r.best.cost.first * 1e-6);
   const auto count = static_cast<double>(std::max<std::size_t>(r.log.size(), 2));
@@ -65,13 +88,15 @@ std::string convergence_svg(const TuningResult& r, Objective objective, const st
 
   out += "<g fill=\"#9bb8d3\">\n";
   std::string path;
+  double best = kNoLimit;
   for (std::size_t i = 0; i < r.log.size(); ++i) {
     const auto at = static_cast<double>(i + 1);
-    const LogEntry& e = r.log[i];
-    if (e.cost <= highest) out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.8\"/>\n", x(at), y(e.cost));
-    if (e.best > highest) continue;
-    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x(at), y(e.best))
-                         : fmt::format(" H{:.1f} V{:.1f}", x(at), y(e.best));
+    const double cost = r.log[i].cost.first;
+    best = std::min(best, cost);
+    if (cost <= highest) out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.8\"/>\n", x(at), y(cost));
+    if (best > highest) continue;
+    path +=
+        path.empty() ? fmt::format("M{:.1f} {:.1f}", x(at), y(best)) : fmt::format(" H{:.1f} V{:.1f}", x(at), y(best));
   }
   out += "</g>\n";
   out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#1b5e9b\" stroke-width=\"2\"/>\n", path);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "explore/processes/processes.h"
-#include "explore/tuning/portfolio.h"
+#include "explore/tuning/tuner.h"
 #include "models/engine/mac_engine/mac_plan.h"
 #include "platform/machine/error.h"
 
@@ -41,14 +41,14 @@ struct Distinct {
 job::Schedule schedule_of(const MachineConfig& machine, const workload::Workload& n, const std::string& dataflow,
                           const config::EnergyTable& energy, const job::Tiling& tiling, const TuningOptions& options) {
   const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
+  Problem problem{machine, n, {}, energy};
   if (!n.is_attention()) {
-    return tune(machine, n, job::parse_dataflow(job::dataflows_for(n, firmware).front()->name, firmware), energy,
-                options);
+    problem.schedule = job::parse_dataflow(job::dataflows_for(n, firmware).front()->name, firmware);
+    return tune(problem, options);
   }
-  if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy, options).best().schedule;
-  job::Schedule schedule = job::parse_dataflow(dataflow, firmware);
-  schedule.tiling = tiling;
-  return tune(machine, n, schedule, energy, options);
+  if (dataflow != "auto") problem.schedule = job::parse_dataflow(dataflow, firmware);
+  problem.schedule.tiling = tiling;
+  return dataflow == "auto" ? pick_dataflow(problem, options).best().schedule : tune(problem, options);
 }
 
 LayerTotals& LayerTotals::add(const LayerTotals& other, std::uint32_t times) {

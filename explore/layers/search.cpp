@@ -136,7 +136,7 @@ LayerSearch search_layers(const MachineConfig& machine, const workload::Workload
         TuningOptions tuning = options.tuning;
         bool has_any = false;
         tuning.progress = [&](const TuningProgress& now) {
-          has_any = now.best.first < Cost().first;
+          has_any = now.least_cost < kNoLimit;
           if (options.progress) options.progress(o.name, now);
         };
         tuning.is_stopped = [&] {

@@ -40,7 +40,7 @@ Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
   // True if some tiling fits the machine.
   const auto attempt = [&](std::uint32_t steps) {
     try {
-      explore::first_fit(machine, layer(steps), schedule);
+      explore::first_fit({machine, layer(steps), schedule, {}});
       runs = steps;
     } catch (const std::runtime_error& e) {  // of firmware or configuration
       static const std::string kSpeaker = "firmware: ";

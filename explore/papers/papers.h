@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "explore/tuning/tuned_runner.h"
+#include "explore/layers/tuned_runner.h"
 #include "platform/machine/document.h"
 #include "platform/streaming/stream_run.h"
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "explore/analysis/advice.h"
 #include "explore/layers/layers.h"
 #include "explore/serve/state.h"
-#include "explore/tuning/advice.h"
 #include "explore/tuning/cache.h"
-#include "explore/tuning/portfolio.h"
+#include "explore/tuning/tuner.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/base/origin.h"
 #include "platform/base/text.h"
@@ -115,23 +115,15 @@ job::Schedule Simulator::completed(const ServerState& state, const LoadedState& 
   if (completed_.size() >= kMostKnown) completed_.clear();
   TuningOptions options = tuning();
   if (state.tiling == "auto") options.search_longer();
-  if (state.dataflow != "auto")
-    return completed_[key] = tune(job.machine, job.network, job.schedule, job.energy, options);
-  return completed_[key] =
-             pick_dataflow(job.machine, job.network, job.schedule.tiling, job.energy, options).best().schedule;
+  return completed_[key] = state.dataflow == "auto" ? pick_dataflow(job, options).best().schedule : tune(job, options);
 }
 
 // The result of an earlier search, by this process or by another one.
 std::optional<job::Schedule> Simulator::known_schedule(const ServerState& state, const LoadedState& job) const {
   const auto known = completed_.find(to_query(state));
   if (known != completed_.end()) return known->second;
-  if (!options_.use_cache || !has_open_parameters(job.schedule) || state.tiling == "auto") return std::nullopt;
-  const std::string key = cache_key({job.machine, job.network, job.schedule, job.energy}, tuning());
-  const std::optional<job::Tiling> tiling = Cache(true).find(key, *job.schedule.firmware);
-  if (!tiling) return std::nullopt;
-  job::Schedule schedule = job.schedule;
-  schedule.tiling = *tiling;
-  return schedule;
+  if (job::is_complete(job.schedule) || state.tiling == "auto") return std::nullopt;
+  return Cache(job, tuning()).find();
 }
 
 // The result of a run as the page shows it.
@@ -164,18 +156,18 @@ nlohmann::ordered_json Simulator::quick(const ServerState& state, const Json& re
     return out;
   }
   const std::string previous = text_in(request, "previous");
-  if (!previous.empty() && has_open_parameters(job.schedule)) {
+  if (!previous.empty() && !job::is_complete(job.schedule)) {
     try {
       job::Schedule schedule = job.schedule;
       schedule.tiling = job::parse_tiling(previous, *schedule.firmware);
-      if (!has_open_parameters(schedule)) {
+      if (job::is_complete(schedule)) {
         return page_of(state, job, traced(job, schedule, kMostTracedQuickly), request);
       }
     } catch (const config::ConfigError&) {  // of another dataflow, or larger than the layer
     } catch (const job::RunError&) {        // does not fit the machine
     }
   }
-  const job::Schedule schedule = first_fit(job.machine, job.network, job.schedule);
+  const job::Schedule schedule = first_fit(job);
   return page_of(state, job, traced(job, schedule, kMostTracedQuickly), request);
 }
 

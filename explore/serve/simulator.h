@@ -20,12 +20,7 @@
 namespace attnvp::explore {
 
 // A loaded state.
-struct LoadedState {
-  MachineConfig machine;
-  workload::Workload network;
-  config::EnergyTable energy;
-  job::Schedule schedule;  // open parameters where the state has no tiling
-
+struct LoadedState : Problem {                     // parameters are open where the state has no tiling
   explicit LoadedState(const ServerState& state);  // throws config::ConfigError
 };
 

@@ -15,7 +15,6 @@
 #include "explore/layers/layers.h"
 #include "explore/sweep/database.h"
 #include "explore/sweep/sweep.h"
-#include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 #include "models/memory/storage/host_memory.h"
 #include "platform/machine/energy.h"
@@ -37,14 +36,13 @@ std::string JobRunner::simulate(const SweepJob& job) {
   if (!machine.problem.empty()) throw config::ConfigError(machine.problem);
   const PlannedSchedule& planned = plan_.schedules[job.schedule];
   const workload::Workload& network = plan_.networks[job.network];
-  job::Schedule schedule = planned.schedule;
   TuningOptions options;
   if (planned.searched) options.search_longer();
   if (network.scope != workload::Scope::kAttention) return simulate_layers(job, options);
   const config::EnergyTable& energies = energy(machine.config.energy);
-  schedule = planned.is_auto
-                 ? pick_dataflow(machine.config, network, schedule.tiling, energies, options).best().schedule
-                 : tune(machine.config, network, schedule, energies, options);
+  const Problem problem{machine.config, network, planned.schedule, energies};
+  const job::Schedule schedule =
+      planned.is_auto ? pick_dataflow(problem, options).best().schedule : tune(problem, options);
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();
     runner_ = std::make_unique<job::Runner>(machine.config, energies, plan_.full);

@@ -33,17 +33,14 @@ std::string file_hash(const std::string& path) {
   return path.empty() ? std::string() : text::uuid_of(files::read_file(path, kMostBytes));
 }
 
-// The key does not cover the code of libraries and programs.
-bool has_plugin(const MachineConfig& m) {
-  return std::any_of(slots().begin(), slots().end(), [&](const Slot& place) { return place.kind(m) == "plugin"; });
-}
-
 }  // namespace
 
 std::string simulator_fingerprint() { return ATTNVP_SIMULATOR_FINGERPRINT; }
 
 std::string cache_key(const Problem& p, const TuningOptions& o) {
-  if (has_plugin(p.machine)) return {};
+  // The key does not cover the code of libraries and programs.
+  const auto is_plugin = [&](const Slot& slot) { return slot.kind(p.machine) == "plugin"; };
+  if (std::any_of(slots().begin(), slots().end(), is_plugin)) return {};
   const auto& riscv = p.machine.own<RiscvConfig>();
   const bool own_firmware = p.machine.control.cpu == "riscv" && riscv.firmware != RiscvConfig::kShipped;
   const workload::Workload& n = p.network;
@@ -64,8 +61,9 @@ std::string Cache::path() {
   return {};
 }
 
-Cache::Cache(bool use) {
-  if (!use || path().empty()) return;
+Cache::Cache(const Problem& problem, const TuningOptions& options) : problem_(problem) {
+  if (options.use_cache) key_ = cache_key(problem, options);
+  if (key_.empty() || path().empty()) return;
   std::error_code error;
   fs::create_directories(fs::path(path()).parent_path(), error);
   for (const int mode : {SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, SQLite::OPEN_READONLY}) {
@@ -81,23 +79,26 @@ Cache::Cache(bool use) {
 
 Cache::~Cache() = default;
 
-std::optional<job::Tiling> Cache::find(const std::string& key, const schedule::FirmwareImage& firmware) const {
-  if (database_ == nullptr || key.empty()) return std::nullopt;
+std::optional<job::Schedule> Cache::find() const {
+  if (database_ == nullptr) return std::nullopt;
   try {
     SQLite::Statement query(*database_, "SELECT tiling FROM tilings WHERE key = ?");
-    query.bind(1, key);
-    if (query.executeStep()) return job::parse_tiling(query.getColumn(0).getString(), firmware);
+    query.bind(1, key_);
+    if (!query.executeStep()) return std::nullopt;
+    job::Schedule schedule = problem_.schedule;
+    schedule.tiling = job::parse_tiling(query.getColumn(0).getString(), *schedule.firmware);
+    return schedule;
   } catch (const std::exception&) {  // damaged, or locked for too long: treated as empty
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
-void Cache::store(const std::string& key, const Problem& p, const job::Tiling& tiling, double cycles) const {
-  if (database_ == nullptr || key.empty()) return;
+void Cache::store(const Evaluation& chosen) const {
+  if (database_ == nullptr) return;
   try {
     SQLite::Statement insert(*database_, "INSERT OR REPLACE INTO tilings VALUES (?, ?, ?, ?, ?, ?)");
-    SQLite::bind(insert, key, p.machine.name, p.network.name(), p.schedule.text, job::tiling_option(tiling),
-                 static_cast<std::int64_t>(cycles));
+    SQLite::bind(insert, key_, problem_.machine.name, problem_.network.name(), problem_.schedule.text,
+                 job::tiling_option(chosen.schedule.tiling), static_cast<std::int64_t>(chosen.cycles));
     insert.exec();
   } catch (const std::exception&) {  // full, read-only, locked
   }

@@ -25,12 +25,13 @@ std::string cache_key(const Problem& problem, const TuningOptions& options);
 // Hash of all sources that affect results.
 std::string simulator_fingerprint();
 
+// Entry of a problem. Not used if `options` exclude the cache, or if there is no key.
 class Cache {
  public:
-  explicit Cache(bool use);
+  Cache(const Problem& problem, const TuningOptions& options);
   ~Cache();
-  std::optional<job::Tiling> find(const std::string& key, const schedule::FirmwareImage& firmware) const;
-  void store(const std::string& key, const Problem& problem, const job::Tiling& tiling, double cycles) const;
+  std::optional<job::Schedule> find() const;
+  void store(const Evaluation& chosen) const;
 
   struct CachedTiling {
     std::string machine, network, dataflow, tiling;
@@ -43,6 +44,8 @@ class Cache {
   static std::string path();  // empty if there is no home directory
 
  private:
+  const Problem& problem_;
+  std::string key_;
   std::unique_ptr<SQLite::Database> database_;
 };
 

@@ -11,21 +11,16 @@ constexpr double kWorthARun = 0.99;   // relative to the current cost: a vector 
 constexpr double kHopeless = 2;       // relative to the best cost: more expensive starting points are skipped
 }  // namespace
 
-Descent::Descent(Space& space, std::vector<ParameterVector> starts) : space_(space), starts_(std::move(starts)) {}
-
 std::vector<ParameterVector> Descent::propose() {
   if (!starts_.empty()) return std::exchange(starts_, {});
   while (true) {
-    while (!neighbours_.empty()) {
+    for (; !neighbours_.empty(); neighbours_.pop_back()) {
       const ParameterVector& next = neighbours_.back().vector;
-      if (known_.count(next) == 0) return {next};
-      neighbours_.pop_back();
+      if (!known_.contains(next)) return {next};
     }
-    if (evaluated_.empty()) return {};
-    const auto best = std::min_element(evaluated_.begin(), evaluated_.end(),
-                                       [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto best = evaluated_.begin();
+    if (best == evaluated_.end() || best->first.first > kHopeless * best_.first) return {};
     const auto [cost, vector] = *best;
-    if (cost.first > kHopeless * best_.first) return {};
     evaluated_.erase(best);
     move_to(vector, cost);
   }
@@ -35,7 +30,7 @@ void Descent::observe(const ParameterVector& vector, const Cost& cost) {
   known_.insert(vector);
   best_ = std::min(best_, cost);
   if (neighbours_.empty()) {
-    if (cost.first < Cost().first) evaluated_.emplace_back(cost, vector);
+    if (cost.first < kNoLimit) evaluated_.emplace(cost, vector);
     return;
   }
   const std::uint32_t move = neighbours_.back().move;
@@ -43,27 +38,19 @@ void Descent::observe(const ParameterVector& vector, const Cost& cost) {
   if (cost.first > kBetter * here_.first) return;
   successes_[move] = ++steps_;
   // A starting point on the path would lead to the same end.
-  const auto passed = [&](const auto& start) { return start.second == vector; };
-  evaluated_.erase(std::remove_if(evaluated_.begin(), evaluated_.end(), passed), evaluated_.end());
+  std::erase_if(evaluated_, [&](const auto& start) { return start.second == vector; });
   move_to(vector, cost);
 }
 
-double Descent::limit() const {
-  if (!neighbours_.empty()) return kWorthARun * here_.first;
-  return kHopeless * best_.first;
-}
+double Descent::limit() const { return neighbours_.empty() ? kHopeless * best_.first : kWorthARun * here_.first; }
 
 // Moves that reduced the cost come first, the most recent one before all others.
 void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
   here_ = cost;
   neighbours_ = space_.neighbours(vector);
-  const auto success = [this](const Space::SpaceNeighbour& n) {
-    const auto found = successes_.find(n.move);
-    return found == successes_.end() ? 0 : found->second;
-  };
-  std::stable_sort(neighbours_.begin(), neighbours_.end(),
-                   [&](const auto& a, const auto& b) { return success(a) > success(b); });
   std::reverse(neighbours_.begin(), neighbours_.end());
+  std::stable_sort(neighbours_.begin(), neighbours_.end(),
+                   [this](const auto& a, const auto& b) { return successes_[a.move] < successes_[b.move]; });
 }
 
 }  // namespace attnvp::explore

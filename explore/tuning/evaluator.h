@@ -1,7 +1,9 @@
 // Evaluator: cost of a schedule by a timing run of the platform, of the whole job or of a smaller one (low-fidelity
-// evaluation, sample.h). Only costs of one evaluator are comparable. Evaluators may share their runs (SimulatedJobs).
+// evaluation). Only costs of one evaluator are comparable.
 #pragma once
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -10,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "explore/tuning/sample.h"
-#include "platform/machine/energy.h"
-#include "platform/run/job.h"
+#include "explore/tuning/space.h"
+#include "platform/run/simulated_jobs.h"
 
 namespace attnvp::explore {
 
@@ -26,58 +27,46 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 struct Cost {
   double first = kNoLimit;  // cycles, pJ or J s; infinite: the run failed
   double second = kNoLimit;
-  bool operator<(const Cost& o) const { return first != o.first ? first < o.first : second < o.second; }
+  friend auto operator<=>(const Cost&, const Cost&) = default;
 };
 Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_hz);
 
 struct Evaluation {
-  job::Schedule schedule;
+  job::Schedule schedule;  // complete
   Cost cost;
-  double cycles = 0, energy_pj = 0;
+  double cycles = 0, energy_pj = 0;  // 0: the run failed
+  bool is_whole = false;             // false: extrapolated from a smaller job
 };
 
-struct RunTotals {
-  double cycles = 0, energy_pj = 0, demand = 0;  // demand: lower bound of the cycles, from the commands
+// Low-fidelity evaluation by a smaller job of the same kind. It has fewer clusters with their share of the DRAM
+// bandwidth, then fewer heads, then fewer query rows (products: also fewer columns, or less depth behind a cache;
+// decoding: fewer keys). Two sizes are run, and the time of the whole job is extrapolated:
+//   T = T(large) + (W - W(large)) (T(large) - T(small)) / (W(large) - W(small)),  W: work, in units of the small job.
+// The result is at least 95% of T(large) W / W(large) (with less depth 50%), because the part that is not repeated is
+// assumed to be small.
+struct Sample {
+  Problem small, large;
+  double work_small = 1, work_large = 2, work_all = 1;  // work_small = 0: only the large one is run
+  double repeated = 0.95;  // least share of the larger sample's time that repeats with the work
+  double extrapolated(double of_small, double of_large) const {
+    return std::max(of_large + (work_all - work_large) * (of_large - of_small) / (work_large - work_small),
+                    repeated * of_large * work_all / work_large);
+  }
+  // Cycles of the larger sample above which the estimate for the whole job exceeds `limit`.
+  double most_of_large(double limit) const { return limit * work_large / work_all / repeated; }
 };
 
-// Timing runs of a job. They are memoised by the digest of the command stream, because different schedules and
-// dataflows may issue the same commands.
-class SimulatedJob {
- public:
-  SimulatedJob(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
-               std::unique_ptr<job::Runner>& runner)
-      : machine_(machine), network_(network), energy_(energy), runner_(runner) {}
-  // Empty if firmware refuses the schedule, it deadlocks, or it needs more cycles than `limit`. A schedule is not run
-  // if the demand of its commands (platform/schedule/demand.h) exceeds the limit.
-  std::optional<RunTotals> run(const job::Schedule& schedule, double limit);
+// Events of a job: commands, and bursts of copies. Counting stops at `most`. 0: tiles exceed the layer.
+std::uint64_t steps_of(const Problem& problem, const job::Schedule& schedule, std::uint64_t most);
 
- private:
-  struct KnownRun {
-    std::optional<RunTotals> totals;  // empty: it failed, or
-    double limit = 0;                 // needs more cycles than this
-  };
-  const MachineConfig machine_;
-  const workload::Workload network_;
-  const config::EnergyTable energy_;
-  std::unique_ptr<job::Runner>& runner_;
-  std::map<std::uint64_t, KnownRun> by_stream_;
-};
-
-// Jobs that are run, with one platform for each machine. Evaluators that share them run equal commands once.
-class SimulatedJobs {
- public:
-  SimulatedJob& of(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy);
-
- private:
-  std::map<std::string, std::unique_ptr<job::Runner>> runners_;
-  std::map<std::string, SimulatedJob> jobs_;
-};
+// Sample of about `steps` events. Empty if the job has no more with the schedule, or if its kind has no smaller job.
+std::optional<Sample> sample_of(const Problem& problem, const job::Schedule& schedule, std::uint64_t steps);
 
 class Evaluator {
  public:
-  // `sample` selects low-fidelity evaluation. `jobs`: those of other evaluators; nullptr: none.
-  Evaluator(const MachineConfig& machine, const workload::Workload& network, const config::EnergyTable& energy,
-            Objective objective, const std::optional<Sample>& sample, std::shared_ptr<SimulatedJobs> jobs = nullptr);
+  // `sample` selects low-fidelity evaluation. `jobs`: runs that it shares with other evaluators; nullptr: none.
+  Evaluator(const Problem& problem, Objective objective, const std::optional<Sample>& sample = {},
+            std::shared_ptr<job::SimulatedJobs> jobs = nullptr);
 
   // Evaluates a complete schedule. The cost is infinite if firmware refuses the schedule, it deadlocks, or it needs
   // more cycles than `limit`.
@@ -89,14 +78,14 @@ class Evaluator {
   double seconds() const { return seconds_; }  // wall-clock time of simulations
 
  private:
-  std::optional<RunTotals> simulate(const job::Schedule& schedule, double limit);
+  std::optional<job::RunTotals> simulate(const job::Schedule& schedule, double limit);
 
   const Objective objective_;
   const double clock_hz_;
   const std::optional<Sample> sample_;
-  const std::shared_ptr<SimulatedJobs> jobs_;
-  SimulatedJob &whole_, &small_;                           // the whole, or the larger job of a sample; its smaller one
-  std::map<std::string, std::optional<RunTotals>> ahead_;  // by schedule
+  const std::shared_ptr<job::SimulatedJobs> jobs_;
+  job::SimulatedJob &whole_, &small_;  // the whole, or the larger job of a sample; its smaller one
+  std::map<std::string, std::optional<job::RunTotals>> ahead_;  // by schedule
   double seconds_ = 0;
 };
 

@@ -36,7 +36,7 @@ std::vector<ParameterVector> Mcts::propose() {
   while (!nodes_[{}].is_closed) {
     ParameterVector vector;
     while (vector.size() < space_.parameters()) {
-      const bool is_visited = nodes_.count(vector) != 0;
+      const bool is_visited = nodes_.contains(vector);
       vector.push_back(is_visited ? choose(vector) : random_.one_of(space_.coarse_values(vector.size())));
       if (vector.back() == 0) break;
     }
@@ -54,7 +54,7 @@ void Mcts::observe(const ParameterVector& vector, const Cost& cost) {
   const double reward = finite ? reference_ / cost.first : 0;
   ParameterVector prefix;
   for (bool is_known = true; is_known; prefix.push_back(vector[prefix.size()])) {
-    is_known = nodes_.count(prefix) != 0 && prefix.size() < vector.size();
+    is_known = nodes_.contains(prefix) && prefix.size() < vector.size();
     SearchNode& node = nodes_[prefix];
     ++node.visits;
     node.sum += reward;

@@ -1,15 +1,10 @@
-#include "explore/tuning/portfolio.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <set>
 
+#include "explore/tuning/tuner.h"
 #include "platform/machine/error.h"
-#include "platform/schedule/counter.h"
-#include "platform/schedule/demand.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::explore {
@@ -22,16 +17,6 @@ constexpr std::uint64_t kMostWhole = 300'000;  // events of a job above which no
 // An evaluation of more than kLongEvaluation * options.sample_steps events counts as several, but at least
 // kFewestEvaluations are made. Assumption: limits the time for long sequences; the effect on quality was not measured.
 constexpr std::uint64_t kLongEvaluation = 4, kFewestEvaluations = 24;
-constexpr std::uint64_t kMostSteps = 64;  // times options.sample_steps: how far events of a long job are counted
-
-std::uint64_t steps_of(const MachineConfig& machine, const workload::Workload& network, const job::Schedule& schedule,
-                       std::uint64_t most) {
-  try {
-    return schedule::count_steps(job::make_job(machine, network, schedule), burst_bytes(machine), most);
-  } catch (const config::ConfigError&) {  // tiles exceed the smaller job
-    return 0;
-  }
-}
 
 using Arms = std::vector<std::unique_ptr<Tuner>>;
 
@@ -47,8 +32,9 @@ Arms arms_of(const std::vector<job::Schedule>& schedules, const Problem& problem
   };
   for (const job::Schedule& schedule : schedules) {
     try {
-      arms.push_back(
-          std::make_unique<Tuner>(Problem{problem.machine, problem.network, schedule, problem.energy}, options));
+      Problem own = problem;
+      own.schedule = schedule;
+      arms.push_back(std::make_unique<Tuner>(own, options));
     } catch (const job::RunError& e) {
       any_run_error = true;
       leave_out(e.what());
@@ -82,32 +68,26 @@ void halve(Arms& arms, Evaluator& evaluator, std::uint64_t budget, double enough
 }
 
 // Full-fidelity runs of the best candidates of the best arm and of the next ones, by cost.
-std::vector<Candidate> run_whole(const Arms& arms, const Problem& problem, const TuningOptions& options) {
-  std::vector<Evaluation> few = arms.front()->best(arms.size() == 1 ? kWholeRuns : 2), runs;
+std::vector<Evaluation> run_whole(const Arms& arms, const Problem& problem, const TuningOptions& options) {
+  std::vector<Evaluation> few = arms.front()->best(arms.size() == 1 ? kWholeRuns : 2);
   for (std::size_t i = 1; i < arms.size() && few.size() < kWholeRuns + 1; ++i) {
     for (const Evaluation& e : arms[i]->best(1)) few.push_back(e);
   }
-  const bool is_long = steps_of(problem.machine, problem.network, few.front().schedule, kMostWhole) >= kMostWhole;
+  const bool is_long = steps_of(problem, few.front().schedule, kMostWhole) >= kMostWhole;
   if (few.size() == 1 || is_long) return {};
-  Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt,
-                      options.simulated);
-  for (const Evaluation& e : few) {
-    const Evaluation run = evaluator.evaluate(e.schedule);
-    if (run.cost.first < Cost().first) runs.push_back(run);
-  }
-  sort_by_cost(runs, options.equal);
-  std::vector<Candidate> all;
-  for (const Evaluation& run : runs) all.push_back({run.schedule, run.cycles, true});
-  return all;
+  Evaluator evaluator(problem, options.objective, std::nullopt, options.simulated);
+  for (Evaluation& e : few) e = evaluator.evaluate(e.schedule);
+  return ranked(few, options.equal, few.size());
+}
+
+// Evaluations of each arm, fewer of long runs.
+std::uint64_t budget_of(const Tuner& arm, const Problem& evaluated, const TuningOptions& options) {
+  const std::uint64_t usual = kLongEvaluation * options.sample_steps, budget = options.evaluations;
+  const std::uint64_t steps = steps_of(evaluated, arm.first(), usual * (budget / kFewestEvaluations + 1));
+  return steps > usual ? std::min(budget, std::max(budget * usual / steps, kFewestEvaluations)) : budget;
 }
 
 }  // namespace
-
-bool has_open_parameters(const job::Schedule& schedule) {
-  const firmware::Dataflow& dataflow = schedule.declaration();
-  const std::vector<std::uint32_t> words = job::words_of(schedule.tiling, dataflow);
-  return std::count(words.begin(), words.end(), 0U) > 0;
-}
 
 std::vector<job::Schedule> variants_of(const job::Schedule& schedule) {
   const firmware::Dataflow& dataflow = schedule.declaration();
@@ -123,90 +103,55 @@ std::vector<job::Schedule> variants_of(const job::Schedule& schedule) {
   return {schedule};
 }
 
-Portfolio choose_from(const std::vector<job::Schedule>& schedules, const MachineConfig& machine,
-                      const workload::Workload& network, const config::EnergyTable& energy,
+Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Problem& problem,
                       const TuningOptions& options) {
-  const Problem problem{machine, network, {}, energy};
   Arms arms = arms_of(schedules, problem, options);
-  Portfolio result;
   const job::Schedule first = arms.front()->first();
-  result.least_cycles = schedule::layer_demand(job::make_job(machine, network, first), machine).cycles();
+  Portfolio result;
+  result.least_cycles = arms.front()->least_cycles();
   std::optional<Sample> sample;
   std::uint64_t budget = options.evaluations;
   if (options.sample_steps > 0) {
-    sample =
-        sample_of(machine, network, options.sample_steps, [&](const MachineConfig& m, const workload::Workload& n) {
-          return steps_of(m, n, first, kMostSteps * options.sample_steps);
-        });
-    if (sample && network.gemm() != nullptr) {  // tiles must not exceed the smaller product
-      for (auto& arm : arms) arm = std::make_unique<Tuner>(arm->problem(), options, sample->small.gemm());
+    sample = sample_of(problem, first, options.sample_steps);
+    if (sample && problem.network.gemm() != nullptr) {  // tiles must not exceed the smaller product
+      for (auto& arm : arms) arm = std::make_unique<Tuner>(arm->problem(), options, sample->small.network.gemm());
     }
-    const std::uint64_t usual = kLongEvaluation * options.sample_steps,
-                        most = usual * (budget / kFewestEvaluations + 1);
-    const job::Schedule shortest = arms.front()->first();
-    const std::uint64_t steps =
-        sample ? steps_of(sample->machine, sample->large, shortest, most) : steps_of(machine, network, shortest, most);
-    if (steps > usual) budget = std::min(budget, std::max(budget * usual / steps, kFewestEvaluations));
+    budget = budget_of(*arms.front(), sample ? sample->large : problem, options);
   }
   const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;
   {
-    Evaluator evaluator(machine, network, energy, options.objective, sample, options.simulated);
+    Evaluator evaluator(problem, options.objective, sample, options.simulated);
     halve(arms, evaluator, budget, enough, options);
   }
-  result.is_final = !options.must_stop();
-  if (arms.front()->best(1).empty()) {
-    if (sample) {  // all tiles exceed the smaller job
-      TuningOptions whole = options;
-      whole.sample_steps = 0;
-      return choose_from(schedules, machine, network, energy, whole);
-    }
-    return {{{first, 0, false}}, result.least_cycles, {}, false};  // the final run reports the reason
+  if (arms.front()->least_cost() == kNoLimit) {
+    if (!sample) return {{{first, {}}}, result.least_cycles, {}};  // the final run reports the reason
+    TuningOptions whole = options;                                 // all tiles exceed the smaller job
+    whole.sample_steps = 0;
+    return choose_from(schedules, problem, whole);
   }
   if (sample) result.candidates = run_whole(arms, problem, options);
   std::set<std::string> tried, known;  // dataflows
   for (const auto& arm : arms) {
-    for (const Evaluation& e : arm->best(1)) result.candidates.push_back({e.schedule, e.cycles, !sample});
+    for (const Evaluation& e : arm->best(1)) result.candidates.push_back(e);
     if (!arm->log().empty()) tried.insert(arm->problem().schedule.text);
   }
   for (const auto& arm : arms) {
     const std::string& name = arm->problem().schedule.text;
     if (tried.insert(name).second) result.untried += (result.untried.empty() ? "" : ", ") + name;
   }
-  const auto is_known = [&](const Candidate& c) { return !known.insert(c.schedule.text).second; };
-  result.candidates.erase(std::remove_if(result.candidates.begin(), result.candidates.end(), is_known),
-                          result.candidates.end());
+  std::erase_if(result.candidates, [&](const Evaluation& e) { return !known.insert(e.schedule.text).second; });
   return result;
 }
 
-Portfolio pick_dataflow(const MachineConfig& machine, const workload::Workload& network, const job::Tiling& tiling,
-                        const config::EnergyTable& energy, const TuningOptions& options) {
+Portfolio pick_dataflow(const Problem& problem, const TuningOptions& options) {
   std::vector<job::Schedule> all;
-  const schedule::FirmwareImage& image = schedule::firmware_of(machine);
-  for (const firmware::Dataflow* dataflow : job::dataflows_for(network, image)) {
+  const schedule::FirmwareImage& image = schedule::firmware_of(problem.machine);
+  for (const firmware::Dataflow* dataflow : job::dataflows_for(problem.network, image)) {
     job::Schedule schedule = job::parse_dataflow(dataflow->name, image);
-    schedule.tiling = tiling;
+    schedule.tiling = problem.schedule.tiling;
     for (job::Schedule& variant : variants_of(schedule)) all.push_back(std::move(variant));
   }
-  return choose_from(all, machine, network, energy, options);
-}
-
-std::string Portfolio::sentence() const {
-  std::string beaten, extrapolated;
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    const Candidate& c = candidates[i];
-    std::string& list = c.is_whole == best().is_whole ? beaten : extrapolated;
-    const double gain = 100 * (c.cycles / best().cycles - 1);
-    list += fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, gain);
-  }
-  std::string text = best().schedule.text;
-  if (!beaten.empty()) text += " beats " + beaten;
-  if (!extrapolated.empty()) {
-    text += fmt::format("{} by smaller jobs of the same kind {}", beaten.empty() ? " beats" : ", and", extrapolated);
-  }
-  if (beaten.empty() && extrapolated.empty() && untried.empty()) text += " alone takes the job";
-  if (!untried.empty()) text += fmt::format("; not tried, as that is near the bound: {}", untried);
-  return fmt::format("{}; no schedule of this layer takes less than {:.1f}% of its time", text,
-                     100 * least_cycles / best().cycles);
+  return choose_from(all, problem, options);
 }
 
 }  // namespace attnvp::explore

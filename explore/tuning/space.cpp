@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -30,11 +29,6 @@ std::uint32_t blocks_of_a_core(const schedule::Job& job, std::uint32_t rows) {
   return ceil_div(ceil_div(job.block.layer.seq_q, std::max(rows, 1U)), job.block.machine.cores);
 }
 
-// Buffers for the maximum number of K and V tiles keep whole heads resident, which is useful only for grouped queries.
-bool is_worth_trying(const Parameter& p, std::uint32_t value, const schedule::Job& job) {
-  return value != p.most || std::strcmp(p.name, "kv") != 0 || job.rules.group > 1;
-}
-
 // Multiples of the grain that grow by a third to a half, even shares of the extent, and fractions of one grain.
 void add_rows(ParameterValues& values, std::uint32_t extent, std::uint32_t grain) {
   for (std::uint64_t n = 1; n * grain < extent; n += std::max<std::uint64_t>(n / 3, 1)) {
@@ -48,6 +42,7 @@ void add_rows(ParameterValues& values, std::uint32_t extent, std::uint32_t grain
   values.push_back(extent);
 }
 
+// Candidate numbers for `rows` rows of a tile; ascending, without the symbolic value.
 ParameterValues values_of(const Parameter& p, const schedule::Job& job, std::uint32_t rows) {
   constexpr std::uint32_t kFewBlocks = 8;  // all numbers up to it are candidates
   const std::uint32_t extent = schedule::largest(p, job), grain = grain_of(p, job);
@@ -77,7 +72,9 @@ ParameterValues values_of(const Parameter& p, const schedule::Job& job, std::uin
     case Extent::kCount:
       for (const std::uint32_t n : p.tries) {
         if (n == 0) break;
-        if (n != hal::kWord && is_worth_trying(p, n, job)) values.push_back(n * grain);
+        // Buffers for the maximum of K and V tiles keep whole heads resident, which is useful only for grouped queries.
+        const bool is_useful = n != p.most || std::strcmp(p.name, "kv") != 0 || job.rules.group > 1;
+        if (n != hal::kWord && is_useful) values.push_back(n * grain);
       }
       if (p.named != nullptr) {
         for (std::uint32_t n = 1; n <= p.most; ++n) values.push_back(n);
@@ -90,34 +87,28 @@ ParameterValues values_of(const Parameter& p, const schedule::Job& job, std::uin
   return values;
 }
 
-// Evenly spread selection that includes the first and the last value.
-ParameterValues thinned(const ParameterValues& all, std::size_t most) {
-  if (all.size() <= most) return all;
-  ParameterValues some;
-  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
-  return some;
-}
-
-std::size_t most_coarse(const Parameter& p) {
-  if (p.named != nullptr) return p.most;
-  if (p.extent == Extent::kQueries) return p.none != nullptr ? 4 : 9;
-  return p.extent == Extent::kKeys ? 5 : 3;
-}
-
-// Of counts the most promising ones. Values below half a grain are used only if no other fits.
+// The most promising counts; for other parameters an evenly spread selection with the least and the largest value.
+// Values below half a grain are used only if no other fits.
 ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
-  ParameterValues all = values_of(p, job, job.block.machine.mac_rows);
+  constexpr std::size_t kFew = 3;
+  ParameterValues all;
   if (p.extent == Extent::kCount && p.named == nullptr) {
-    all.clear();
-    for (std::size_t i = 0; i < most_coarse(p) && p.tries[i] != 0; ++i) {
+    for (std::size_t i = 0; i < kFew && p.tries[i] != 0; ++i) {
       if (p.tries[i] != hal::kWord) all.push_back(std::min(p.tries[i] * grain_of(p, job), p.most));
     }
     std::sort(all.begin(), all.end());
   } else {
-    const auto whole = std::lower_bound(all.begin(), all.end(), grain_of(p, job) / 2);
-    if (whole != all.end()) all.erase(all.begin(), whole);
+    ParameterValues some = values_of(p, job, job.block.machine.mac_rows);
+    const auto whole = std::lower_bound(some.begin(), some.end(), grain_of(p, job) / 2);
+    if (whole != some.end()) some.erase(some.begin(), whole);
+    const std::size_t wanted = p.named != nullptr             ? p.most
+                               : p.extent == Extent::kKeys    ? 5
+                               : p.extent != Extent::kQueries ? kFew
+                               : p.none != nullptr            ? 4
+                                                              : 9;
+    const std::size_t most = std::min(wanted, some.size()), last = std::max<std::size_t>(most - 1, 1);
+    for (std::size_t i = 0; i < most; ++i) all.push_back(some[i * (some.size() - 1) / last]);
   }
-  all = thinned(all, most_coarse(p));
   if (p.none != nullptr) all.push_back(hal::kWord);
   return all;
 }
@@ -130,6 +121,24 @@ MemoryUse memory_use_of(const Parameter& p) {
   return p.named != nullptr ? MemoryUse::kNone : MemoryUse::kL1;
 }
 
+// The next value of an ascending list, or (far) the one nearest to twice or half of it; `value` at the list's end.
+std::uint32_t stepped(const ParameterValues& list, std::uint32_t value, bool up, bool far) {
+  if (far) {
+    const auto there = std::lower_bound(list.begin(), list.end(), up ? 2 * std::uint64_t{value} : value / 2);
+    if (there != list.end()) return *there;
+    return up ? list.back() : value;
+  }
+  const auto here = std::lower_bound(list.begin(), list.end(), value);
+  if (up) return here == list.end() || std::next(here) == list.end() ? value : *std::next(here);
+  return here == list.begin() ? value : *std::prev(here);
+}
+
+std::vector<bool> differences(const ParameterVector& a, const ParameterVector& b) {
+  std::vector<bool> differ;
+  for (std::size_t i = 0; i < a.size(); ++i) differ.push_back(a[i] != b[i]);
+  return differ;
+}
+
 }  // namespace
 
 Space::Space(const Problem& problem, const workload::Gemm* smaller)
@@ -137,7 +146,8 @@ Space::Space(const Problem& problem, const workload::Gemm* smaller)
       dataflow_(problem.schedule.declaration()),
       job_(job::make_job(problem.machine, problem.network, problem.schedule)),
       extents_(job_),
-      given_(job::words_of(problem.schedule.tiling, dataflow_)) {
+      given_(job::words_of(problem.schedule.tiling, dataflow_)),
+      rows_index_(given_.size()) {
   if (smaller != nullptr) {
     hal::Layer& layer = extents_.block.layer;
     layer.seq_q = std::min(layer.seq_q, smaller->rows);
@@ -145,7 +155,7 @@ Space::Space(const Problem& problem, const workload::Gemm* smaller)
     layer.emb = std::min(layer.emb, smaller->depth);
   }
   for (std::size_t i = 0; i < given_.size(); ++i) {
-    if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = static_cast<int>(i);
+    if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = i;
     coarse_.push_back(is_open(i) ? coarse_of(parameter(i), extents_) : ParameterValues{given_[i]});
   }
 }
@@ -156,64 +166,50 @@ std::uint64_t Space::coarse_points() const {
   return points;
 }
 
-std::uint32_t Space::rows_of(const ParameterVector& v) const {
-  return rows_index_ < 0 ? 1 : v[static_cast<std::size_t>(rows_index_)];
-}
+std::uint32_t Space::rows_of(const ParameterVector& v) const { return rows_index_ < v.size() ? v[rows_index_] : 1; }
 
-ParameterValues Space::values(std::size_t i, const ParameterVector& at) const {
-  if (!is_open(i)) return {given_[i]};
-  return values_of(parameter(i), extents_, rows_of(at));
+schedule::Job Space::job_of(const ParameterVector& vector) const {
+  schedule::Job job = job_;
+  std::copy(vector.begin(), vector.end(), job.block.parameter);
+  return job;
 }
 
 const schedule::Need& Space::need(const ParameterVector& vector) {
   const auto [found, fresh] = needs_.try_emplace(vector);
-  if (!fresh) return found->second;
-  schedule::Job job = job_;
-  std::copy(vector.begin(), vector.end(), job.block.parameter);
-  found->second = schedule::need_of(job);
-  if (nearest_vector_.empty() || schedule::is_nearer(found->second, nearest_)) {
-    nearest_ = found->second;
-    nearest_vector_ = vector;
+  if (fresh) {
+    found->second = schedule::need_of(job_of(vector));
+    if (nearest_ == nullptr || schedule::is_nearer(found->second, nearest_->second)) nearest_ = &*found;
   }
   return found->second;
 }
-
-bool Space::fits(const ParameterVector& vector) { return need(vector).fits(job_); }
 
 bool Space::runs(const ParameterVector& vector) {
   if (fits(vector)) return true;
   const auto [found, fresh] = runs_.try_emplace(vector);
-  if (fresh) {
-    schedule::Job job = job_;
-    std::copy(vector.begin(), vector.end(), job.block.parameter);
-    found->second = schedule::dry_answer_of(job).status == hal::Status::kDone;
-  }
+  if (fresh) found->second = schedule::dry_answer_of(job_of(vector)).status == hal::Status::kDone;
   return found->second;
 }
 
-bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
+std::optional<ParameterVector> Space::shrunk(ParameterVector vector, const std::vector<bool>& fixed) {
   while (allows_fewer_cores_ ? !runs(vector) : !fits(vector)) {
-    ParameterVector next;
-    const auto consider = [&](std::size_t i, std::uint32_t value) {
-      ParameterVector other = vector;
-      other[i] = value;
-      if (schedule::is_nearer(need(other), need(next.empty() ? vector : next))) next = other;
-    };
+    const hal::JobResult& answer = need(vector).result;
+    ParameterVector nearest = vector;
     for (std::size_t i = 0; i < vector.size(); ++i) {
       if (fixed[i] || !is_open(i) || vector[i] == hal::kWord) continue;
-      const ParameterValues all = values(i, vector);
-      const hal::JobResult& answer = need(vector).result;
-      if (answer.status == hal::Status::kBadTiling && answer.detail[0] == i) {
-        for (const std::uint32_t value : all) consider(i, value);  // the accepted values are not reported
-        continue;
+      ParameterValues tried = values_of(parameter(i), extents_, rows_of(vector));
+      // The firmware does not report which values of a refused parameter it accepts.
+      const bool is_refused = answer.status == hal::Status::kBadTiling && answer.detail[0] == i;
+      if (!is_refused) tried = {stepped(tried, vector[i], false, false)};
+      for (const std::uint32_t value : tried) {
+        ParameterVector other = vector;
+        other[i] = value;
+        if (schedule::is_nearer(need(other), need(nearest))) nearest = other;
       }
-      const auto at = std::lower_bound(all.begin(), all.end(), vector[i]);
-      if (at != all.begin()) consider(i, *std::prev(at));
     }
-    if (next.empty()) return false;
-    vector = next;
+    if (nearest == vector) return std::nullopt;
+    vector = nearest;
   }
-  return true;
+  return vector;
 }
 
 std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
@@ -226,8 +222,7 @@ std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
     case Extent::kQueries:
       return std::min((p.guess > 0 ? p.guess : 2) * grain, extent);
     case Extent::kKeys:
-      if (p.guess > 0) return std::min(p.guess * grain, extent);
-      return std::min(extent, std::max(ceil_div(ceil_div(extent, 8), grain) * grain, grain));
+      return std::min((p.guess > 0 ? p.guess : ceil_div(ceil_div(extent, 8), grain)) * grain, extent);
     case Extent::kBlocks:
       return blocks_of_a_core(extents_, rows);
     case Extent::kDepth:
@@ -240,131 +235,109 @@ std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
   return std::min(std::max(*number, 1U) * grain, extent);
 }
 
-// Replaces zeros in `words` by conservative values.
-ParameterVector Space::guess(const ParameterVector& words) const {
-  ParameterVector all = words;
-  const auto fill = [&](std::size_t i) {
-    if (all[i] == 0) all[i] = first_guess(i, rows_of(all));
-  };
-  if (rows_index_ >= 0) fill(static_cast<std::size_t>(rows_index_));
-  for (std::size_t i = 0; i < all.size(); ++i) fill(i);
+std::vector<ParameterVector> Space::combinations(bool counts) const {
+  std::vector<ParameterVector> all{given_};
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    const Parameter& p = parameter(i);
+    if (!is_open(i) || (p.named == nullptr && p.none == nullptr)) continue;
+    ParameterValues choices{0};
+    if (p.named != nullptr) {
+      choices.resize(p.most);
+      std::iota(choices.begin(), choices.end(), 1U);
+    } else {
+      if (counts && p.extent == Extent::kCount) choices = values_of(p, extents_, 1);
+      choices.push_back(hal::kWord);
+    }
+    std::vector<ParameterVector> longer;
+    for (const ParameterVector& words : all) {
+      for (const std::uint32_t choice : choices) {
+        longer.push_back(words);
+        longer.back()[i] = choice;
+      }
+    }
+    all = longer;
+  }
   return all;
 }
 
-// Enumerates all combinations of symbolic and named values.
-void Space::each_word(std::size_t i, ParameterVector words, bool counts,
-                      const std::function<void(const ParameterVector&)>& visit) const {
-  if (i == words.size()) return visit(words);
-  const Parameter& p = parameter(i);
-  ParameterValues choices{words[i]};
-  if (words[i] == 0 && p.named != nullptr) {
-    choices.resize(p.most);
-    std::iota(choices.begin(), choices.end(), 1U);
-  } else if (words[i] == 0 && p.none != nullptr) {
-    if (counts && p.extent == Extent::kCount) choices = values_of(p, extents_, 1);
-    choices.push_back(hal::kWord);
+// Values for the zeros in `words`: modest ones, the largest depth, and the largest of all extents; for a step of a
+// layer also those that give every core a share of a product's columns or rows.
+std::vector<ParameterVector> Space::guesses(const ParameterVector& words) const {
+  ParameterVector modest = words;
+  const auto fill = [&](std::size_t i) {
+    if (modest[i] == 0) modest[i] = first_guess(i, rows_of(modest));
+  };
+  if (rows_index_ < words.size()) fill(rows_index_);
+  for (std::size_t i = 0; i < words.size(); ++i) fill(i);
+  ParameterVector deep = modest, large = modest, shared = modest;
+  const hal::MachineInfo& m = job_.block.machine;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != 0) continue;
+    const Parameter& p = parameter(i);
+    const std::uint32_t most = schedule::largest(p, extents_), grain = grain_of(p, extents_);
+    if (p.extent == Extent::kDepth) deep[i] = large[i] = shared[i] = most;
+    if (p.extent == Extent::kQueries || p.extent == Extent::kKeys) large[i] = most;
+    if (p.extent == Extent::kKeys) {
+      shared[i] = std::min(ceil_div(ceil_div(most, m.clusters * m.cores), grain) * grain, most);
+    }
   }
-  for (const std::uint32_t choice : choices) {
-    words[i] = choice;
-    each_word(i + 1, words, counts, visit);
-  }
+  std::vector<ParameterVector> all{modest, deep, large};
+  if (dataflow_.is(firmware::kOneStep)) all.push_back(shared);
+  return all;
 }
 
-// Gives every core a share of a product's columns or rows.
-ParameterVector Space::shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const {
-  const hal::MachineInfo& m = job_.block.machine;
-  for (std::size_t i = 0; i < vector.size(); ++i) {
-    const Parameter& p = parameter(i);
-    if (keep[i]) continue;
-    if (p.extent == Extent::kDepth) vector[i] = schedule::largest(p, extents_);
-    if (p.extent != Extent::kKeys) continue;
-    const std::uint32_t grain = grain_of(p, extents_), all = schedule::largest(p, extents_);
-    vector[i] = std::min(ceil_div(ceil_div(all, m.clusters * m.cores), grain) * grain, all);
+std::vector<ParameterVector> Space::legal_starts(bool counts) {
+  std::vector<ParameterVector> all;
+  for (const ParameterVector& words : combinations(counts)) {
+    const std::vector<bool> fixed = differences(words, ParameterVector(words.size()));
+    for (const ParameterVector& vector : guesses(words)) {
+      const hal::JobResult& answer = need(vector).result;
+      if (answer.status == hal::Status::kBadTiling && fixed[answer.detail[0]]) continue;
+      const std::optional<ParameterVector> legal = shrunk(vector, fixed);
+      if (legal && std::find(all.begin(), all.end(), *legal) == all.end()) all.push_back(*legal);
+    }
   }
-  return vector;
+  return all;
 }
 
 std::vector<ParameterVector> Space::starts() {
-  std::vector<ParameterVector> all = legal_starts();
-  if (all.empty()) {
-    allows_fewer_cores_ = true;
-    all = legal_starts();
+  for (const bool fewer_cores : {false, true}) {
+    allows_fewer_cores_ = fewer_cores;
+    for (const bool counts : {false, true}) {
+      std::vector<ParameterVector> all = legal_starts(counts);
+      if (!all.empty()) return all;
+    }
   }
-  if (all.empty()) refuse();
-  return all;
-}
-
-std::vector<ParameterVector> Space::legal_starts() {
-  std::vector<ParameterVector> all;
-  const auto add = [&](ParameterVector vector, const std::vector<bool>& keep) {
-    const hal::JobResult& answer = need(vector).result;
-    if (answer.status == hal::Status::kBadTiling && keep[answer.detail[0]]) return;
-    if (shrink(vector, keep) && std::find(all.begin(), all.end(), vector) == all.end()) all.push_back(vector);
-  };
-  const auto begin = [&](const ParameterVector& words) {
-    std::vector<bool> keep;
-    for (const std::uint32_t w : words) keep.push_back(w != 0);
-    const ParameterVector modest = guess(words);
-    add(modest, keep);
-    const auto with_largest = [&](std::initializer_list<Extent> extents) {
-      ParameterVector vector = modest;
-      for (std::size_t i = 0; i < vector.size(); ++i) {
-        const bool one = std::find(extents.begin(), extents.end(), parameter(i).extent) != extents.end();
-        if (one && !keep[i]) vector[i] = schedule::largest(parameter(i), extents_);
-      }
-      add(vector, keep);
-    };
-    with_largest({Extent::kDepth});
-    with_largest({Extent::kKeys, Extent::kQueries, Extent::kDepth});
-    if (dataflow_.is(firmware::kOneStep)) add(shared_evenly(modest, keep), keep);
-  };
-  each_word(0, given_, false, begin);
-  if (all.empty()) each_word(0, given_, true, begin);
-  return all;
+  refuse();
 }
 
 std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vector) {
   std::vector<SpaceNeighbour> all, of_fewer_cores;
   std::uint32_t move = 0;
-  const auto add = [&](const ParameterVector& other, const std::vector<bool>& keep) {
+  const auto add = [&](const ParameterVector& other) {
     if (!fits(other) && runs(other)) of_fewer_cores.push_back({move, other});
-    ParameterVector smaller = other;
-    if (!shrink(smaller, keep) || smaller == vector) return;
-    const auto same = [&](const SpaceNeighbour& n) { return n.vector == smaller; };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back({move, smaller});
+    const std::optional<ParameterVector> legal = shrunk(other, differences(other, vector));
+    if (!legal || *legal == vector) return;
+    const auto same = [&](const SpaceNeighbour& n) { return n.vector == *legal; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back({move, *legal});
   };
-  const auto is_number = [&](std::size_t i) { return is_open(i) && vector[i] != hal::kWord; };
-  // The next value, or the one nearest to twice or half of it.
-  const auto stepped = [&](std::size_t i, const ParameterVector& at, bool up, bool far) {
-    const ParameterValues list = values(i, at);
-    auto here = std::lower_bound(list.begin(), list.end(), at[i]);
-    if (far) {
-      const std::uint64_t wanted = up ? 2 * std::uint64_t{at[i]} : at[i] / 2;
-      const auto there = std::lower_bound(list.begin(), list.end(), wanted);
-      return there == list.end() ? (up ? list.back() : at[i]) : *there;
-    }
-    if (up) return here == list.end() || std::next(here) == list.end() ? at[i] : *std::next(here);
-    return here == list.begin() ? at[i] : *std::prev(here);
+  const auto step = [&](ParameterVector at, std::size_t i, bool up, bool far) {
+    if (!is_open(i) || at[i] == hal::kWord) return at;
+    at[i] = stepped(values_of(parameter(i), extents_, rows_of(at)), at[i], up, far);
+    return at;
   };
   for (std::size_t i = 0; i < vector.size(); ++i) {
     ++move;
     if (is_open(i) && parameter(i).none != nullptr) {
       ParameterVector other = vector;
       other[i] = vector[i] == hal::kWord ? first_guess(i, rows_of(vector)) : hal::kWord;
-      std::vector<bool> keep(vector.size());
-      keep[i] = true;
-      add(other, keep);
+      add(other);
     }
     for (const bool far : {false, true}) {
       for (const bool up : {true, false}) {
         ++move;
-        if (!is_number(i)) continue;
-        ParameterVector other = vector;
-        other[i] = stepped(i, vector, up, far);
-        if (other[i] == vector[i]) continue;
-        std::vector<bool> keep(vector.size());
-        keep[i] = true;
-        add(other, keep);
+        const ParameterVector other = step(vector, i, up, far);
+        if (other != vector) add(other);
       }
     }
   }
@@ -373,15 +346,9 @@ std::vector<Space::SpaceNeighbour> Space::neighbours(const ParameterVector& vect
     for (std::size_t k = 0; k < vector.size(); ++k) {
       ++move;
       const MemoryUse use = memory_use_of(parameter(i));
-      if (i == k || !is_number(i) || !is_number(k) || use == MemoryUse::kNone || use != memory_use_of(parameter(k)))
-        continue;
-      ParameterVector other = vector;
-      other[i] = stepped(i, vector, true, true);
-      other[k] = stepped(k, other, false, true);
-      if (other[i] == vector[i] || other[k] == vector[k]) continue;
-      std::vector<bool> keep(vector.size());
-      keep[i] = keep[k] = true;
-      add(other, keep);
+      if (i == k || use == MemoryUse::kNone || use != memory_use_of(parameter(k))) continue;
+      const ParameterVector other = step(step(vector, i, true, true), k, false, true);
+      if (other[i] != vector[i] && other[k] != vector[k]) add(other);
     }
   }
   all.insert(all.end(), of_fewer_cores.begin(), of_fewer_cores.end());
@@ -394,18 +361,21 @@ job::Schedule Space::schedule(const ParameterVector& vector) const {
   return schedule;
 }
 
+void Space::check_given() {
+  if (!runs(given_)) refuse();
+}
+
 void Space::refuse() const {
-  schedule::Job job = job_;
-  std::copy(nearest_vector_.begin(), nearest_vector_.end(), job.block.parameter);
+  const auto& [vector, nearest] = *nearest_;
   const std::string what =
       fmt::format("{} on {} with {}", problem_.network.name(), problem_.machine.name, problem_.schedule.text);
-  hal::JobResult why = nearest_.fits(job_) ? schedule::answer_of(job) : nearest_.result;
-  if (why.status == hal::Status::kDone && nearest_.fits(job_)) {
-    throw job::RunError(fmt::format("{}: deadlock with every tiling", what));
-  }
-  if (why.status == hal::Status::kDone) {
+  hal::JobResult why = nearest.result;
+  if (nearest.fits(job_)) {
+    why = schedule::answer_of(job_of(vector));
+    if (why.status == hal::Status::kDone) throw job::RunError(fmt::format("{}: deadlock with every tiling", what));
+  } else if (why.status == hal::Status::kDone) {
     why.status = hal::Status::kL1TooSmall;
-    why.detail[0] = nearest_.l1_bytes;
+    why.detail[0] = nearest.l1_bytes;
     why.detail[1] = job_.block.machine.l1_bytes;
   }
   const std::string sentence = fmt::format("{}: cluster 0's firmware: {}", what, job::refusal(why, dataflow_));

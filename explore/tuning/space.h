@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "platform/machine/energy.h"
@@ -34,22 +34,14 @@ class Space {
   explicit Space(const Problem& problem, const workload::Gemm* smaller = nullptr);
 
   std::size_t parameters() const { return given_.size(); }
-  const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
-  bool is_open(std::size_t i) const { return given_[i] == 0; }
-
-  // Candidate numbers of parameter i, given the other values of `at`; ascending, without the symbolic value.
-  std::vector<std::uint32_t> values(std::size_t i, const ParameterVector& at) const;
   // A few evenly spread candidates, the symbolic value last; used by strategies that enumerate combinations.
   const std::vector<std::uint32_t>& coarse_values(std::size_t i) const { return coarse_[i]; }
   std::uint64_t coarse_points() const;
 
   // Legal starting points: for every combination of symbolic values, a small one and several larger ones. If no tiling
-  // fits with all cores, those that run on fewer cores. If there are none, throws as refuse().
+  // fits with all cores, those that run on fewer cores. Throws as check_given() if there are none.
   std::vector<ParameterVector> starts();
-  // Reduces parameters that are not fixed until the vector is legal. Returns false if that is impossible.
-  bool shrink(ParameterVector& vector, const std::vector<bool>& fixed);
-  bool fits(const ParameterVector& vector);  // fits into L1 with buffers for all cores
-  bool runs(const ParameterVector& vector);  // as fits(), or runs on fewer cores
+  bool runs(const ParameterVector& vector);  // fits into L1 with buffers for all cores, or for fewer
   // Legal neighbours of a vector. A move is a step of one parameter, opposite steps of two, or a change to or from a
   // symbolic value. If a step does not fit, other parameters are reduced; the unreduced vector is also a neighbour if
   // it runs on fewer cores.
@@ -60,33 +52,39 @@ class Space {
   std::vector<SpaceNeighbour> neighbours(const ParameterVector& vector);
 
   job::Schedule schedule(const ParameterVector& vector) const;
-  const ParameterVector& given() const { return given_; }  // 0: open
 
-  // Reports in one sentence why no vector fits. Throws job::RunError or job::TilingError.
-  [[noreturn]] void refuse() const;
+  // For a complete schedule: throws job::RunError or job::TilingError, with the reason in one sentence, if it does not
+  // run.
+  void check_given();
 
  private:
-  const schedule::Need& need(const ParameterVector& vector);
-  std::uint32_t first_guess(std::size_t i, std::uint32_t rows) const;
+  const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
+  bool is_open(std::size_t i) const { return given_[i] == 0; }
   std::uint32_t rows_of(const ParameterVector& vector) const;
-  ParameterVector guess(const ParameterVector& words) const;
-  std::vector<ParameterVector> legal_starts();
-  ParameterVector shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const;
-  // `counts`: also enumerates all numbers of parameters that have a symbolic value.
-  void each_word(std::size_t i, ParameterVector words, bool counts,
-                 const std::function<void(const ParameterVector&)>& visit) const;
+  schedule::Job job_of(const ParameterVector& vector) const;
+  const schedule::Need& need(const ParameterVector& vector);
+  bool fits(const ParameterVector& vector) { return need(vector).fits(job_); }  // with buffers for all cores
+  // Reduces parameters that are not fixed until the vector is legal; empty if that is impossible.
+  std::optional<ParameterVector> shrunk(ParameterVector vector, const std::vector<bool>& fixed);
+  [[noreturn]] void refuse() const;  // why the nearest vector does not run
+
+  std::uint32_t first_guess(std::size_t i, std::uint32_t rows) const;
+  // Combinations of symbolic and named values; other open parameters stay 0. `counts`: also with all numbers of
+  // parameters that have a symbolic value.
+  std::vector<ParameterVector> combinations(bool counts) const;
+  std::vector<ParameterVector> guesses(const ParameterVector& words) const;
+  std::vector<ParameterVector> legal_starts(bool counts);
 
   const Problem& problem_;
   const firmware::Dataflow& dataflow_;
   schedule::Job job_, extents_;  // tile sizes are shares of `extents_`
   ParameterVector given_;
   std::vector<std::vector<std::uint32_t>> coarse_;
-  int rows_index_ = -1;  // index of nq
+  std::size_t rows_index_;  // of nq; parameters(): there is none
   std::map<ParameterVector, schedule::Need> needs_;
-  std::map<ParameterVector, bool> runs_;  // for vectors that do not fit
+  const std::pair<const ParameterVector, schedule::Need>* nearest_ = nullptr;  // of them, the one closest to fitting
+  std::map<ParameterVector, bool> runs_;                                       // for vectors that do not fit
   bool allows_fewer_cores_ = false;
-  schedule::Need nearest_;  // of all evaluated vectors, the one closest to fitting
-  ParameterVector nearest_vector_;
 };
 
 }  // namespace attnvp::explore

@@ -1,5 +1,9 @@
 #include "explore/tuning/strategy.h"
 
+#include <fmt/format.h>
+
+#include "platform/machine/error.h"
+
 namespace attnvp::explore {
 
 std::vector<ParameterVector> GridSearch::propose() {
@@ -21,7 +25,7 @@ std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, s
   if (name == "grid") return std::make_unique<GridSearch>(space);
   if (name == "ga") return std::make_unique<Genetic>(space, seed, std::move(starts));
   if (name == "mcts") return std::make_unique<Mcts>(space, seed);
-  return nullptr;
+  throw config::ConfigError(fmt::format("strategy '{}' is unknown; allowed: descent, grid, ga, mcts", name));
 }
 
 }  // namespace attnvp::explore

@@ -25,7 +25,7 @@ class Strategy {
   // Reports the cost of a proposed vector. Every vector is observed before the next proposal.
   virtual void observe(const ParameterVector& vector, const Cost& cost) = 0;
   // Vectors above this cost are not useful, and their runs may be stopped.
-  virtual double limit() const { return Cost().first; }
+  virtual double limit() const { return kNoLimit; }
   // True if no vector of the space costs less than the best observed one.
   virtual bool is_complete() const { return false; }
 };
@@ -34,7 +34,7 @@ class Strategy {
 // next cheapest.
 class Descent final : public Strategy {
  public:
-  explicit Descent(Space& space, std::vector<ParameterVector> starts);
+  Descent(Space& space, std::vector<ParameterVector> starts) : space_(space), starts_(std::move(starts)) {}
   std::vector<ParameterVector> propose() override;
   void observe(const ParameterVector& vector, const Cost& cost) override;
   double limit() const override;
@@ -43,12 +43,12 @@ class Descent final : public Strategy {
   void move_to(const ParameterVector& vector, const Cost& cost);
 
   Space& space_;
-  std::vector<ParameterVector> starts_;                      // not evaluated yet
-  std::vector<std::pair<Cost, ParameterVector>> evaluated_;  // starting points without a descent
+  std::vector<ParameterVector> starts_;             // not evaluated yet
+  std::multimap<Cost, ParameterVector> evaluated_;  // starting points without a descent
   std::set<ParameterVector> known_;
   Cost here_, best_;                                  // cost of the current vector, and the least
   std::vector<Space::SpaceNeighbour> neighbours_;     // remaining neighbours of the current vector, the next one last
-  std::map<std::uint32_t, std::uint64_t> successes_;  // move to the step at which it last reduced the cost
+  std::map<std::uint32_t, std::uint64_t> successes_;  // move to the step at which it last reduced the cost; 0: never
   std::uint64_t steps_ = 0;
 };
 
@@ -65,7 +65,7 @@ class GridSearch final : public Strategy {
   const Space& space_;
   std::vector<std::size_t> next_;
   bool ended_ = false;
-  double best_ = Cost().first;
+  double best_ = kNoLimit;
 };
 
 // Genetic algorithm (MAS-Attention, section 4.2) over the coarse values: tournament selection, uniform crossover,
@@ -110,7 +110,7 @@ class Mcts final : public Strategy {
   double reference_ = 0;                         // first finite cost; rewards are relative to it
 };
 
-// "descent", "grid", "ga", "mcts"; nullptr for other names.
+// "descent", "grid", "ga" or "mcts". Throws config::ConfigError for other names.
 std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, std::uint64_t seed,
                                         std::vector<ParameterVector> starts);
 

@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "explore/tuning/cache.h"
-#include "explore/tuning/portfolio.h"
-#include "platform/machine/error.h"
-#include "platform/schedule/counter.h"
 #include "platform/schedule/demand.h"
 
 namespace attnvp::explore {
@@ -20,20 +16,19 @@ constexpr std::uint64_t kMostRepeated = 10'000;  // known vectors in turn, after
 }  // namespace
 
 Tuner::Tuner(Problem problem, const TuningOptions& options, const workload::Gemm* smaller)
-    : problem_(std::move(problem)), options_(options), space_(problem_, smaller), starts_(space_.starts()) {
+    : problem_(std::move(problem)), options_(options), space_(problem_, smaller) {
   // The shortest runs come first, because later ones are stopped at their cost.
-  std::vector<std::pair<std::uint64_t, ParameterVector>> counted;
-  for (const ParameterVector& start : starts_) {
-    const schedule::Job job = job::make_job(problem_.machine, problem_.network, space_.schedule(start));
-    counted.emplace_back(schedule::count_steps(job, burst_bytes(problem_.machine), kMostCounted), start);
+  std::multimap<std::uint64_t, ParameterVector> by_steps;
+  for (const ParameterVector& start : space_.starts()) {
+    by_steps.emplace(steps_of(problem_, space_.schedule(start), kMostCounted), start);
   }
-  std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < starts_.size(); ++i) starts_[i] = counted[i].second;
+  for (const auto& [steps, start] : by_steps) starts_.push_back(start);
   strategy_ = make_strategy(options.strategy, space_, options.seed, starts_);
-  if (strategy_ == nullptr) {
-    throw config::ConfigError(
-        fmt::format("strategy '{}' is unknown; allowed: descent, grid, ga, mcts", options.strategy));
-  }
+}
+
+double Tuner::least_cycles() const {
+  const schedule::Job job = job::make_job(problem_.machine, problem_.network, first());
+  return schedule::layer_demand(job, problem_.machine).cycles();
 }
 
 void Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enough) {
@@ -47,7 +42,7 @@ void Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
       if (has_ended_) return;
       std::vector<job::Schedule> ahead;
       for (const ParameterVector& v : proposed_) {
-        if (ahead.size() < evaluations && known_.count(v) == 0 && space_.runs(v)) ahead.push_back(space_.schedule(v));
+        if (ahead.size() < evaluations && !known_.contains(v) && space_.runs(v)) ahead.push_back(space_.schedule(v));
       }
       if (options_.jobs != 1 && ahead.size() > 1) evaluator.evaluate_ahead(ahead, strategy_->limit(), options_.jobs);
       std::reverse(proposed_.begin(), proposed_.end());
@@ -56,37 +51,29 @@ void Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
     proposed_.pop_back();
     const auto [known, fresh] = known_.try_emplace(vector);
     repeated_ = fresh ? 0 : repeated_ + 1;
-    if (!fresh || !space_.runs(vector)) {
-      strategy_->observe(vector, known->second);
-      continue;
+    if (fresh && space_.runs(vector)) {
+      log_.push_back(evaluator.evaluate(space_.schedule(vector), strategy_->limit()));
+      --evaluations;
+      known->second = log_.back().cost;
+      least_cost_ = std::min(least_cost_, known->second.first);
+      if (least_cost_ < kNoLimit) ++idle_;
+      if (least_cost_ * options_.equal < last_gain_) last_gain_ = least_cost_, idle_ = 0;
+      if (options_.progress) options_.progress({log_.size(), options_.evaluations, least_cost_});
     }
-    const Evaluation evaluation = evaluator.evaluate(space_.schedule(vector), strategy_->limit());
-    known->second = evaluation.cost;
-    --evaluations;
-    const double best = std::min(least_cost(), evaluation.cost.first);
-    if (std::isfinite(best)) ++idle_;
-    if (best * options_.equal < last_gain_) last_gain_ = best, idle_ = 0;
-    log_.push_back({evaluation.schedule.tiling, evaluation.cost.first, best});
-    if (std::isfinite(evaluation.cost.first)) found_.push_back(evaluation);
-    if (options_.progress) options_.progress({log_.size(), options_.evaluations, {best, 0}});
-    strategy_->observe(vector, evaluation.cost);
+    strategy_->observe(vector, known->second);
   }
 }
 
-void sort_by_cost(std::vector<Evaluation>& all, double equal) {
-  double least = Cost().first;
+std::vector<Evaluation> ranked(std::vector<Evaluation> all, double equal, std::size_t most) {
+  std::erase_if(all, [](const Evaluation& e) { return e.cost.first == kNoLimit; });
+  double least = kNoLimit;
   for (const Evaluation& e : all) least = std::min(least, e.cost.first);
   const auto rank = [&](const Evaluation& e) {
     const bool near = e.cost.first <= equal * least;
-    return std::make_tuple(!near, near && equal > 1 ? e.cost.second : e.cost.first, e.cost.first, e.cost.second);
+    return std::make_tuple(!near, near && equal > 1 ? e.cost.second : e.cost.first, e.cost);
   };
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-}
-
-std::vector<Evaluation> Tuner::best(std::size_t most) const {
-  std::vector<Evaluation> all = found_;
-  sort_by_cost(all, options_.equal);
-  if (all.size() > most) all.resize(most);
+  all.resize(std::min(all.size(), most));
   return all;
 }
 
@@ -95,52 +82,32 @@ TuningResult search(const Problem& problem, const TuningOptions& options) {
   strict.equal = 1;
   strict.is_patient = true;
   Tuner tuner(problem, strict);
-  Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt);
-  TuningResult result;
-  if (options.objective == Objective::kCycles) {
-    const schedule::Job job = job::make_job(problem.machine, problem.network, tuner.first());
-    result.bound = schedule::layer_demand(job, problem.machine).cycles();
-  }
-  tuner.advance(evaluator, options.evaluations, result.bound);
+  Evaluator evaluator(problem, options.objective);
+  const double bound = options.objective == Objective::kCycles ? tuner.least_cycles() : 0;
+  tuner.advance(evaluator, options.evaluations, bound);
   const std::vector<Evaluation> best = tuner.best(1);
   if (best.empty()) {
     throw job::RunError(fmt::format("{} on {} with {}: no tiling ran to its end", problem.network.name(),
                                     problem.machine.name, problem.schedule.text));
   }
-  result.best = best.front();
-  result.is_complete = tuner.is_complete();
-  result.is_stopped = options.must_stop();
-  result.points = tuner.space().coarse_points();
-  result.seconds = evaluator.seconds();
-  result.log = tuner.log();
-  return result;
+  return {best.front(),        bound,      tuner.is_complete(), options.must_stop(), tuner.space().coarse_points(),
+          evaluator.seconds(), tuner.log()};
 }
 
-job::Schedule tune(const MachineConfig& machine, const workload::Workload& network, const job::Schedule& schedule,
-                   const config::EnergyTable& energy, const TuningOptions& options) {
-  const Problem problem{machine, network, schedule, energy};
-  if (!has_open_parameters(schedule)) {
-    Space space(problem);
-    if (!space.runs(space.given())) space.refuse();
-    return schedule;
+job::Schedule tune(const Problem& problem, const TuningOptions& options) {
+  if (job::is_complete(problem.schedule)) {
+    Space(problem).check_given();
+    return problem.schedule;
   }
-  const Cache cache(options.use_cache);
-  const std::string key = cache_key(problem, options);
-  if (std::optional<job::Tiling> known = cache.find(key, *schedule.firmware)) {
-    job::Schedule chosen = schedule;
-    chosen.tiling = *known;
-    return chosen;
-  }
-  const Portfolio portfolio = choose_from(variants_of(schedule), machine, network, energy, options);
-  const job::Schedule chosen = portfolio.best().schedule;
-  if (portfolio.is_final) cache.store(key, problem, chosen.tiling, portfolio.best().cycles);
-  return chosen;
+  const Cache cache(problem, options);
+  if (const std::optional<job::Schedule> known = cache.find()) return *known;
+  const Evaluation best = choose_from(variants_of(problem.schedule), problem, options).best();
+  if (best.cycles > 0 && !options.must_stop()) cache.store(best);
+  return best.schedule;
 }
 
-job::Schedule first_fit(const MachineConfig& machine, const workload::Workload& network,
-                        const job::Schedule& schedule) {
-  if (!has_open_parameters(schedule)) return schedule;
-  const Problem problem{machine, network, schedule, {}};
+job::Schedule first_fit(const Problem& problem) {
+  if (job::is_complete(problem.schedule)) return problem.schedule;
   Space space(problem);
   return space.schedule(space.starts().front());
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "explore/tuning/tuned_runner.h"
+#include "explore/layers/tuned_runner.h"
 #include "explore/validate/data_set.h"
 #include "models/memory/cached_dram/cached_dram.h"
 #include "platform/machine/hardware.h"

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "explore/tuning/portfolio.h"
-#include "explore/tuning/tuned_runner.h"
+#include "explore/layers/tuned_runner.h"
+#include "explore/tuning/tuner.h"
 #include "explore/validate/data_set.h"
 #include "explore/validate/power_fit.h"
 #include "platform/machine/catalog.h"
@@ -293,7 +293,7 @@ job::RunResult KernelRunner::run(const std::vector<std::string>& settings, const
   Kept& platform = platform_of(all);
   job::Schedule schedule;
   if (kernel.dataflow.empty() || kernel.dataflow == "auto") {
-    schedule = explore::pick_dataflow(platform.machine, operation, {}, platform.energy).best().schedule;
+    schedule = explore::pick_dataflow({platform.machine, operation, {}, platform.energy}).best().schedule;
   } else {
     schedule = job::parse_dataflow(kernel.dataflow);
     schedule.tiling = tiling_for(operation, kernel);

@@ -82,6 +82,11 @@ Schedule parse_dataflow(const std::string& text, const schedule::FirmwareImage& 
   return schedule;
 }
 
+bool is_complete(const Schedule& schedule) {
+  const std::vector<std::uint32_t> words = words_of(schedule.tiling, schedule.declaration());
+  return std::find(words.begin(), words.end(), 0U) == words.end();
+}
+
 void check_complete(const Schedule& schedule) {
   const firmware::Dataflow& dataflow = schedule.declaration();
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 #include "platform/machine/hardware.h"
 #include "platform/workload/workload.h"
@@ -104,7 +103,7 @@ double cycles_of(const Problem& p, const job::Schedule& schedule) {
   return static_cast<double>(job::Runner(p.machine, p.energy, false).run(p.network, schedule, nullptr, {}).cycles);
 }
 
-job::Schedule choice(const Problem& p) { return tune(p.machine, p.network, p.schedule, p.energy, options()); }
+job::Schedule choice(const Problem& p) { return tune(p, options()); }
 
 void report(const char* what, std::vector<double> ratios, double bar) {
   std::sort(ratios.begin(), ratios.end());
@@ -144,7 +143,7 @@ TEST(TuningCampaign, AutoIsNearTheBestDataflow) {
     const Case c = random_case(i);
     try {
       Problem p = problem(c);
-      const double picked = cycles_of(p, pick_dataflow(p.machine, p.network, {}, p.energy, options()).best().schedule);
+      const double picked = cycles_of(p, pick_dataflow(p, options()).best().schedule);
       double best = picked;
       for (const firmware::Dataflow* dataflow : job::dataflows_for(p.network)) {
         try {

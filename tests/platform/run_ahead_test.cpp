@@ -60,7 +60,7 @@ Outcome run(std::uint32_t number, const std::string& run_ahead) {
     workload::Attention network = random_network(r);
     if (r.one_in(2)) random_rules(r, network);
     job::Schedule schedule = job::parse_dataflow(kUnderRules[number % kUnderRules.size()]);
-    schedule = explore::first_fit(machine, network, schedule);
+    schedule = explore::first_fit({machine, network, schedule, {}});
     const bool full = number % 3 == 0;
     const job::Tensors tensors = full ? job::random_tensors(network, number) : job::Tensors{};
     job::Runner runner(machine, config::load_energy("fusemax-45nm"), full);
@@ -102,7 +102,7 @@ job::RunResult run_on(const std::string& hardware, std::vector<std::string> keys
   keys.push_back("simulation.run_ahead=" + run_ahead);
   const workload::Attention network = workload::load("H=6,N=128,E=64").attention();
   const MachineConfig machine = config::load_hardware(hardware, keys);
-  const job::Schedule schedule = explore::first_fit(machine, network, job::parse_dataflow("mas"));
+  const job::Schedule schedule = explore::first_fit({machine, network, job::parse_dataflow("mas"), {}});
   job::Runner runner(machine, config::load_energy(machine.energy), false);
   job::RunOptions options;
   options.full_data = false;

@@ -30,7 +30,8 @@ struct Case {
   MachineConfig machine() const { return config::load_hardware(hardware, keys); }
   workload::Workload layer() const { return workload::load(network); }
   job::Schedule schedule() const {
-    return explore::first_fit(machine(), layer(), job::parse_dataflow(dataflow, schedule::firmware_of(machine())));
+    return explore::first_fit(
+        {machine(), layer(), job::parse_dataflow(dataflow, schedule::firmware_of(machine())), {}});
   }
 };
 
@@ -155,7 +156,7 @@ TEST(Firmware, BelongsToTheMachine) {
   for (const MachineConfig* machine : {&native, &own, &native}) {
     const schedule::FirmwareImage& firmware = schedule::firmware_of(*machine);
     EXPECT_EQ(firmware.is_program(), machine == &own);
-    const job::Schedule s = explore::first_fit(*machine, layer, job::parse_dataflow("weave", firmware));
+    const job::Schedule s = explore::first_fit({*machine, layer, job::parse_dataflow("weave", firmware), {}});
     EXPECT_EQ(&s.tiling.firmware(), &firmware);
     EXPECT_EQ(job::make_job(*machine, layer, s).image, &firmware);
     EXPECT_FALSE(job::tiling_line(s.tiling).empty());

@@ -75,7 +75,7 @@ Outcome run(std::uint32_t number, const std::string& steady_state) {
     const std::string dataflow = workload.is_attention()      ? kUnderRules[number % kUnderRules.size()]
                                  : workload.rows() != nullptr ? "softmax-rows"
                                                               : "gemm";
-    const job::Schedule schedule = explore::first_fit(machine, workload, job::parse_dataflow(dataflow));
+    const job::Schedule schedule = explore::first_fit({machine, workload, job::parse_dataflow(dataflow), {}});
     job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
     job::RunOptions options;
     options.full_data = false;
@@ -137,7 +137,7 @@ TEST(SteadyState, KeepsTheLimitOfCycles) {
   const workload::Workload layer = workload::load("H=4,N=1024,E=64");
   const auto refusal = [&layer](const std::string& steady_state, std::uint64_t most) -> std::string {
     const MachineConfig machine = config::load_hardware("edge", {"simulation.steady_state=" + steady_state});
-    const job::Schedule schedule = explore::first_fit(machine, layer, job::parse_dataflow("mas"));
+    const job::Schedule schedule = explore::first_fit({machine, layer, job::parse_dataflow("mas"), {}});
     job::Runner runner(machine, config::load_energy(machine.energy), false);
     job::RunOptions options;
     options.full_data = false;

@@ -91,7 +91,7 @@ TEST_P(RtlCycles, AreTheModelsAndTheCommandsOwn) {
     const workload::Workload network = i > 0 ? small_layer(r) : workload::load("H=3,N=17,E=16");
     job::Schedule schedule = job::parse_dataflow(GetParam());
     try {
-      schedule = explore::tune(machine, network, schedule, config::load_energy(machine.energy), few_evaluations(24));
+      schedule = explore::tune({machine, network, schedule, config::load_energy(machine.energy)}, few_evaluations(24));
     } catch (const job::RunError&) {
       continue;
     }

@@ -1,7 +1,7 @@
 // Fills open parameters of a schedule by a few evaluations, enough for usable tiles in tests.
 #pragma once
 
-#include "explore/tuning/tuned_runner.h"
+#include "explore/layers/tuned_runner.h"
 #include "platform/machine/energy.h"
 
 namespace attnvp::runs {
@@ -16,7 +16,7 @@ inline explore::TuningOptions few_evaluations(std::uint64_t evaluations = 8) {
 
 inline job::Schedule complete(const MachineConfig& machine, const workload::Workload& network,
                               const job::Schedule& schedule) {
-  return explore::tune(machine, network, schedule, config::load_energy("fusemax-45nm"), few_evaluations());
+  return explore::tune({machine, network, schedule, config::load_energy("fusemax-45nm")}, few_evaluations());
 }
 
 // A job::Runner that accepts schedules with open parameters.

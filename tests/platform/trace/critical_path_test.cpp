@@ -24,7 +24,7 @@ TracedRun traced_run(const std::string& hardware, const std::string& network, co
   TracedRun run;
   const MachineConfig machine = config::load_hardware(hardware);
   const workload::Workload layer = workload::load(network);
-  const job::Schedule schedule = explore::first_fit(machine, layer, job::parse_dataflow(dataflow));
+  const job::Schedule schedule = explore::first_fit({machine, layer, job::parse_dataflow(dataflow), {}});
   job::Runner runner(machine, config::load_energy(machine.energy), false);
   runner.platform().context().command_trace = &run.trace;
   run.cycles = runner.run(layer, schedule, nullptr, {}).cycles;

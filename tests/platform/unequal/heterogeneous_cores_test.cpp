@@ -141,9 +141,9 @@ TEST_P(DoubledCore, IsNeverSlowerByMoreThan3Percent) {
   for (const std::string& layer : layers) {
     for (const char* dram : {"dram.bandwidth=300 GB/s", "dram.bandwidth=30 GB/s", "dram.bandwidth=3 GB/s"}) {
       const MachineConfig before = machine_with("edge", {dram});
-      const job::Schedule schedule =
-          explore::tune(before, workload::load(layer), job::parse_dataflow(dataflow),
-                        config::load_energy(before.energy), runs::few_evaluations(24));  // holds for good tiles
+      const job::Schedule schedule = explore::tune(
+          {before, workload::load(layer), job::parse_dataflow(dataflow), config::load_energy(before.energy)},
+          runs::few_evaluations(24));  // holds for good tiles
       const auto cycles = [&](const std::vector<std::string>& settings) {
         const MachineConfig machine = machine_with("edge", settings);
         job::Runner runner(machine, config::load_energy(machine.energy), false);

@@ -21,7 +21,7 @@ class TunedRunner {
     const std::string key = network.name() + network.identity() + schedule.text + job::tiling_option(schedule.tiling);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    return known_[key] = tune(machine_, network, schedule, energy_, options_);
+    return known_[key] = tune({machine_, network, schedule, energy_}, options_);
   }
   job::RunResult run(const workload::Workload& network, const job::Schedule& schedule,
                      const job::Tensors* tensors = nullptr, const job::RunOptions& options = {}) {

@@ -1,4 +1,4 @@
-#include "explore/tuning/advice.h"
+#include "explore/analysis/advice.h"
 
 #include <cmath>
 
@@ -30,10 +30,10 @@ std::optional<job::Advice::Measured> measured_by_run(const job::Advice& advice, 
     job::Schedule schedule = r.schedule;
     if (!advice.same_tiling) {
       schedule.tiling = {};
-      schedule = tune(changed, r.network, schedule, energy, options);
+      schedule = tune({changed, r.network, schedule, energy}, options);
       if (!(schedule.tiling == r.schedule.tiling)) measured.tiling = job::tiling_line(schedule.tiling);
     }
-    Evaluator evaluator(changed, r.network, energy, Objective::kCycles, std::nullopt);
+    Evaluator evaluator({changed, r.network, schedule, energy}, Objective::kCycles);
     const double cycles = evaluator.evaluate(schedule).cycles;
     if (!(cycles > 0) || !std::isfinite(cycles)) return std::nullopt;
     const double seconds = cycles / changed.clock_hz, before = static_cast<double>(r.cycles) / machine.clock_hz;
