@@ -12,8 +12,6 @@ enum FusemaxQuantity : std::uint8_t {
   kMacBusy,  // cycles
   kVecBusy,
   kDramBytes,
-  kL0Words,
-  kMacs,
   kPeCycles,  // active PE cycles, summed over all PEs
   kQuantities
 };
@@ -41,14 +39,14 @@ enum class SampleDimension : std::uint8_t {
 };
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens);
 
-// Measure as a linear function of the number of heads.
+// Measure as a linear function, usually of the number of heads.
 struct LinearFit {
   FusemaxMeasure low, high;
   double x_low = 1, x_high = 2;
   // If heads are not simulated whole: a third sample, and the relative error of the line at its cycles.
-  std::string third;
+  std::string third = {};
   double residual = 0;
-  FusemaxMeasure at(double heads) const;  // linear interpolation or extrapolation
+  FusemaxMeasure at(double x) const;  // linear interpolation or extrapolation
 };
 // Self-attention of heads with tokens x emb. Throws job::RunError.
 LinearFit sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,

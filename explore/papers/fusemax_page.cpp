@@ -34,14 +34,14 @@ const std::map<std::string, std::string> kTitles = {{"fusemax", "fusemax (+Bindi
                                                     {"flat", "flat"},
                                                     {"layerwise", "layerwise (unfused)"}};
 
-std::string why_energy(const FusemaxMeasure& m) {
+std::string energy_reason(const FusemaxMeasure& m) {
   return fmt::format("unexplained: operations take {:.2f} x 10^12 pJ, DRAM {:.3f}, the buffer {:.2f}",
                      (m.energy_pj("mac") + m.energy_pj("vec")) / 1e12, m.energy_pj("dram") / 1e12,
                      m.energy_pj("l1") / 1e12);
 }
 
 // Composition of a schedule's cycles.
-std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& d) {
+std::string cycles_reason(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& d) {
   const FusemaxMeasure& m = p.ours.at(d);
   const double dram = dram_cycles(m, d.rfind(kFusemax, 0) == 0 ? s.machine : s.baseline);
   std::string text = fmt::format("unexplained: of ours, DRAM's peak needs {:.0f}%, MAC is busy {:.0f}%, VEC {:.0f}%",
@@ -53,8 +53,8 @@ std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, const std::
 }
 
 // Networks and lengths down, dataflows across; only our value if the paper states none.
-Section& fill(Section& t, const FusemaxStudy& s, const std::vector<Cell>& all, const std::string& quantity,
-              const Names& dataflows, const CellForm& form) {
+Section fill(const FusemaxStudy& s, Section t, const std::vector<Cell>& all, const std::string& quantity,
+             const Names& dataflows, const CellForm& form) {
   Names networks;
   for (const FusemaxPoint& p : s.points) networks.push_back(p.name());
   t.pivot(cells_of(all, quantity), networks, dataflows, form);
@@ -63,21 +63,22 @@ Section& fill(Section& t, const FusemaxStudy& s, const std::vector<Cell>& all, c
 }
 
 Section cycles_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
-  Section t{
-      "Cycles, in millions",
-      "Each cell: the paper's, ours, ours / paper (* where they differ by over 10%); ours alone where the paper's "
-      "closed form ends.",
-      {"network"}};
-  return fill(t, s, all, "cycles", s.dataflows, {"{:.5g}", "{:.5g}", "{:.3f}", 1e6});
+  return fill(s,
+              {"Cycles, in millions",
+               "Each cell: the paper's, ours, ours / paper (* where they differ by over 10%); ours alone where the "
+               "paper's closed form ends.",
+               {"network"}},
+              all, "cycles", s.dataflows, {"{:.5g}", "{:.5g}", "{:.3f}", 1e6});
 }
 
 Section speedup_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
-  Section t{"Speed-up of fusemax",
-            "Each cell: the paper's, ours, ours / paper. From right to left the paper's steps: unfused, FLAT, the "
-            "one-pass cascade on the same machine, an array whose PEs take part in softmax, and both arrays busy at "
-            "once.",
-            {"network"}};
-  return fill(t, s, all, "speedup", {s.dataflows.begin() + 1, s.dataflows.end()}, {"{:.2f}x", "{:.2f}x", "{:.2f}"});
+  return fill(s,
+              {"Speed-up of fusemax",
+               "Each cell: the paper's, ours, ours / paper. From right to left the paper's steps: unfused, FLAT, the "
+               "one-pass cascade on the same machine, an array whose PEs take part in softmax, and both arrays busy "
+               "at once.",
+               {"network"}},
+              all, "speedup", {s.dataflows.begin() + 1, s.dataflows.end()}, {"{:.2f}x", "{:.2f}x", "{:.2f}"});
 }
 
 Section arrays_section(const FusemaxStudy& s) {
@@ -119,13 +120,12 @@ Section energy_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
       const auto c = cells.find({p->name(), d});
       if (d != kFusemax && d != kFlat && d != kLayerwise && c == cells.end()) continue;
       const FusemaxMeasure& m = p->ours.at(d);
-      Names row{p->name(), d};
+      Names& row = t.rows.emplace_back(Names{p->name(), d});
       for (const auto& [part, pj] : m.parts_pj) row.push_back(fmt::format("{:.4g}", pj / 1e12));
       row.push_back(fmt::format("{:.4g}", m.energy_pj() / 1e12));
       row.push_back(fmt::format("{:.2f}", m.energy_pj() / p->ours.at(kFlat).energy_pj()));
       row.push_back(c == cells.end() ? "" : fmt::format("{:.4g}", c->second.paper / 1e12));
       row.push_back(c == cells.end() ? "" : c->second.ratio_text("{:.2f}"));
-      t.rows.push_back(std::move(row));
     }
   }
   return t;
@@ -291,13 +291,13 @@ std::vector<Cell> fusemax_cells(const FusemaxStudy& s) {
     return s.paper(quantity, p.name() + " " + d);
   };
   each([&](const FusemaxPoint& p, const std::string& d) {
-    add("cycles", p.name(), d, stated("cycles", p, d), p.cycles(d), why_cycles(s, p, d));
+    add("cycles", p.name(), d, stated("cycles", p, d), p.cycles(d), cycles_reason(s, p, d));
   });
   each([&](const FusemaxPoint& p, const std::string& d) {
     if (d == kFusemax) return;
     double paper = d == kFlat ? s.paper("speedup", p.name()) : 0;
     if (paper == 0) paper = stated("cycles", p, d) / stated("cycles", p, kFusemax);
-    add("speedup", p.name(), d, paper, p.cycles(d) / p.cycles(kFusemax), why_cycles(s, p, d));
+    add("speedup", p.name(), d, paper, p.cycles(d) / p.cycles(kFusemax), cycles_reason(s, p, d));
   });
   add("speedup", "mean", kFlat, s.paper("speedup", "mean"),
       mean_of(s.points, [](const FusemaxPoint& p) { return p.cycles(kFlat) / p.cycles(kFusemax); }),
@@ -313,7 +313,7 @@ std::vector<Cell> fusemax_cells(const FusemaxStudy& s) {
   }
   each([&](const FusemaxPoint& p, const std::string& d) {
     const double paper = stated("energy_pj", p, d);
-    if (paper > 0) add("energy_pj", p.name(), d, paper, p.ours.at(d).energy_pj(), why_energy(p.ours.at(d)));
+    if (paper > 0) add("energy_pj", p.name(), d, paper, p.ours.at(d).energy_pj(), energy_reason(p.ours.at(d)));
   });
   add("energy_over_flat", "mean", kFusemax, s.paper("energy", "mean"),
       mean_of(s.points,

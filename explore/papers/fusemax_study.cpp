@@ -69,17 +69,6 @@ SampleDimension sample_for(const job::Schedule& schedule, std::uint32_t tokens) 
   return job::has(schedule, firmware::kOnePass) ? SampleDimension::kHeadsAndKeys : SampleDimension::kQueries;
 }
 
-// Through `low` at x_low and `high` at x_high.
-FusemaxMeasure extrapolated(const FusemaxMeasure& low, double x_low, const FusemaxMeasure& high, double x_high,
-                            double x) {
-  FusemaxMeasure m = high;
-  const double further = (x - x_high) / (x_high - x_low);
-  for (std::size_t i = 0; i < m.value.size(); ++i) m.value[i] += (high.value[i] - low.value[i]) * further;
-  for (auto& [part, pj] : m.parts_pj) pj += (high.energy_pj(part) - low.energy_pj(part)) * further;
-  m.l1_peak_bytes = std::max(low.l1_peak_bytes, high.l1_peak_bytes);
-  return m;
-}
-
 }  // namespace
 
 FusemaxMeasure measure(const job::RunResult& r, const MachineConfig& machine) {
@@ -92,8 +81,6 @@ FusemaxMeasure measure(const job::RunResult& r, const MachineConfig& machine) {
   m.value[kVecBusy] = sum("vec", "busy_cycles");
   m.value[kDramBytes] = 2 * (sum("dram", "read_words") + sum("dram", "write_words"));
   for (const std::string& part : r.energy_parts()) m.parts_pj.emplace_back(part, r.energy_pj(part));
-  m.value[kL0Words] = sum("l0", "read_words") + sum("l0", "write_words");
-  m.value[kMacs] = sum("mac", "macs");
   m.value[kPeCycles] = sum("mac", "macs") + sum("mac", "max_ops") * machine.mac.max_cycles +
                        sum("mac", "add_ops") * machine.mac.add_cycles + sum("mac", "exp_ops") * machine.mac.exp_cycles;
   m.pes = 1.0 * machine.mac.rows * machine.mac.columns;
@@ -108,7 +95,14 @@ double FusemaxMeasure::energy_pj(const std::string& part) const {
   return sum;
 }
 
-FusemaxMeasure LinearFit::at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
+FusemaxMeasure LinearFit::at(double x) const {
+  FusemaxMeasure m = high;
+  const double further = (x - x_high) / (x_high - x_low);
+  for (std::size_t i = 0; i < m.value.size(); ++i) m.value[i] += (high.value[i] - low.value[i]) * further;
+  for (auto& [part, pj] : m.parts_pj) pj += (high.energy_pj(part) - low.energy_pj(part)) * further;
+  m.l1_peak_bytes = std::max(low.l1_peak_bytes, high.l1_peak_bytes);
+  return m;
+}
 
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
   switch (sample_for(schedule, tokens)) {
@@ -137,40 +131,36 @@ LinearFit sampled(explore::TunedRunner& runner, const job::Schedule& schedule, s
   const auto run = [&](std::uint32_t heads, std::uint32_t queries, std::uint32_t keys) {
     return measure(runner.run(layer(heads, queries, keys), chosen), runner.machine());
   };
-  LinearFit line;
   // Further simulations use the tile sizes chosen for the first one.
   if (sample == SampleDimension::kHeads) {
     const std::uint32_t heads = heads_of(tokens);
-    line.x_low = heads;
-    line.x_high = 2 * heads;
-    line.high = run(2 * heads, tokens, tokens);
-    chosen.tiling = line.high.tiling;
-    line.low = run(heads, tokens, tokens);
-  } else if (sample == SampleDimension::kHeadsAndKeys) {
+    const FusemaxMeasure high = run(2 * heads, tokens, tokens);
+    chosen.tiling = high.tiling;
+    return {run(heads, tokens, tokens), high, 1.0 * heads, 2.0 * heads};
+  }
+  if (sample == SampleDimension::kHeadsAndKeys) {
+    LinearFit line;
     chosen = runner.complete(layer(1, tokens, tokens), schedule);
     const std::uint32_t nkv = chosen.tiling["nkv"], last = tokens % nkv;  // keys of the last, partial tile
     const std::uint32_t few = std::max(kFewKeys / nkv, 4U) * nkv;
     const std::uint32_t some = few + last, more = 2 * few + last, most = 3 * few + last;
     for (std::uint32_t heads = 1; heads <= 2; ++heads) {
-      const FusemaxMeasure high = run(heads, tokens, more), low = run(heads, tokens, some);
-      (heads == 1 ? line.low : line.high) = extrapolated(low, some, high, more, tokens);
+      const LinearFit by_keys{run(heads, tokens, some), run(heads, tokens, more), 1.0 * some, 1.0 * more};
+      (heads == 1 ? line.low : line.high) = by_keys.at(tokens);
       if (heads == 2) continue;
       line.third = fmt::format("{} keys", most);
-      line.residual = off(extrapolated(low, some, high, more, most), run(heads, tokens, most));
+      line.residual = off(by_keys.at(most), run(heads, tokens, most));
     }
-  } else {
-    const std::uint32_t some = rows_of(schedule, tokens);
-    const FusemaxMeasure first = run(1, some, tokens);
-    chosen.tiling = first.tiling;
-    const std::uint32_t nq = chosen.tiling["nq"];
-    const std::uint32_t rows = std::max(some / nq, 1U) * nq, between = std::max(3 * rows / 2 / nq, 1U) * nq;
-    line.x_low = 1.0 * rows / tokens;
-    line.x_high = 2.0 * rows / tokens;
-    line.high = run(1, 2 * rows, tokens);
-    line.low = rows == some ? first : run(1, rows, tokens);
-    line.third = fmt::format("{} queries", between);
-    line.residual = off(line.at(1.0 * between / tokens), run(1, between, tokens));
+    return line;
   }
+  const std::uint32_t some = rows_of(schedule, tokens);
+  const FusemaxMeasure first = run(1, some, tokens);
+  chosen.tiling = first.tiling;
+  const std::uint32_t nq = chosen.tiling["nq"];
+  const std::uint32_t rows = std::max(some / nq, 1U) * nq, between = std::max(3 * rows / 2 / nq, 1U) * nq;
+  LinearFit line{rows == some ? first : run(1, rows, tokens), run(1, 2 * rows, tokens), 1.0 * rows / tokens,
+                 2.0 * rows / tokens, fmt::format("{} queries", between)};
+  line.residual = off(line.at(1.0 * between / tokens), run(1, between, tokens));
   return line;
 }
 

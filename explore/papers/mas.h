@@ -1,8 +1,6 @@
 // MAS-Attention study: every network under every dataflow on one machine, compared with the paper's values.
 #pragma once
 
-#include <cstdint>
-
 #include "explore/papers/papers.h"
 #include "platform/machine/provenance.h"
 
@@ -42,21 +40,11 @@ struct MasStudy {
   std::map<Case, job::RunResult> results;  // in the paper's setting
   std::map<Case, Best> best;               // for the paper's dataflows; may be empty
 
-  const job::RunResult& at(const std::string& network, const std::string& dataflow) const {
-    return results.at({network, dataflow});
-  }
-  double cycles(const std::string& network, const std::string& dataflow) const {
-    return static_cast<double>(at(network, dataflow).cycles);
-  }
-  double energy_pj(const std::string& network, const std::string& dataflow) const {
-    return at(network, dataflow).total_energy_pj();
-  }
-  double paper_cycles(const std::string& network, const std::string& dataflow) const {
-    return paper.cycles.at({network, dataflow});
-  }
-  double paper_energy_pj(const std::string& network, const std::string& dataflow) const {
-    return paper.energy_pj.at({network, dataflow});
-  }
+  const job::RunResult& at(const Case& c) const { return results.at(c); }
+  double cycles(const Case& c) const { return static_cast<double>(at(c).cycles); }
+  double energy_pj(const Case& c) const { return at(c).total_energy_pj(); }
+  double paper_cycles(const Case& c) const { return paper.cycles.at(c); }
+  double paper_energy_pj(const Case& c) const { return paper.energy_pj.at(c); }
 };
 MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& provenance, bool full_data,
                        const StudyProgress& progress);
@@ -98,9 +86,8 @@ EnergyFits fit_energies(const MasStudy& study);
 
 // Explanation of a difference: a sentence with measured quantities, or one that begins with "conjecture: " or
 // "unexplained: ". Empty if the difference is not noteworthy, and for kFlatLockStep, which flat's reason covers.
-std::string why_cycles(const MasStudy& study, const std::string& network, const std::string& dataflow);
-std::string why_energy(const MasStudy& study, const EnergyFits& fits, const std::string& network,
-                       const std::string& dataflow);
+std::string why_cycles(const MasStudy& study, const Case& c);
+std::string why_energy(const MasStudy& study, const Case& c);
 // Inconsistencies within the paper's tables and text or with its machine, one sentence each.
 Section findings(const MasStudy& study);
 
@@ -109,10 +96,9 @@ constexpr std::uint32_t kLimitStep = 64, kLimitEmb = 64;
 constexpr std::uint32_t kLimitRowsPerCore = 2;  // P_1 runs beside O_0 and C_1, the maximum per core
 struct Limit {
   std::string dataflow;
-  std::uint32_t cores = 0;                                  // per cluster
-  std::uint32_t rows = 0;                                   // query rows per run
-  std::uint64_t tokens = 0, cycles = 0, l1_peak_bytes = 0;  // of the longest run
-  std::string refused;  // firmware's message for the shortest refused run; empty: all ran
+  std::uint32_t cores = 0;                      // per cluster
+  std::uint64_t tokens = 0, l1_peak_bytes = 0;  // of the longest run
+  std::string refused;                          // firmware's message for the shortest refused run; empty: all ran
 };
 // Evaluates the machine and, if a cluster has several cores, its single-core variant. A length is valid if a tiling
 // fits; the longest one is run.
@@ -124,13 +110,12 @@ struct Machines {
   struct StudyMachine {
     std::string what;
     std::map<Case, double> cycles;
-    double speedup(const std::string& network, const std::string& dataflow) const {
-      return cycles.at({network, dataflow}) / cycles.at({network, kMas});
-    }
+    double speedup(const Case& c) const { return cycles.at(c) / cycles.at({c.first, kMas}); }
   };
   std::vector<StudyMachine> machines;
   Names networks, dataflows;  // without mas
-  std::vector<Terms> mas;     // per network, on the first machine
+  // Number of networks on the first machine by the resource that binds mas.
+  std::map<std::string, int> mas_binding = {};
 
   double mean(const StudyMachine& machine, const std::string& dataflow) const;
 };

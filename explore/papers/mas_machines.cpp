@@ -26,11 +26,10 @@ void run_on(const MachineConfig& machine, const std::string& what, Machines& stu
   Names dataflows = study.dataflows;
   dataflows.push_back(kMas);
   const std::map<Case, job::RunResult> results = run_all(machine, study.networks, dataflows, progress);
-  Machines::StudyMachine& out = study.machines.emplace_back();
-  out.what = what;
+  Machines::StudyMachine& out = study.machines.emplace_back(Machines::StudyMachine{what, {}});
   for (const auto& [place, r] : results) out.cycles[place] = static_cast<double>(r.cycles);
   if (study.machines.size() > 1) return;
-  for (const std::string& network : study.networks) study.mas.push_back(terms(results.at({network, kMas}), machine));
+  for (const std::string& n : study.networks) ++study.mas_binding[terms(results.at({n, kMas}), machine).binding()];
 }
 
 // An explanation that no run confirms is labelled a conjecture.
@@ -52,7 +51,7 @@ std::string davinci_reason(const Machines& s, const std::string& dataflow, doubl
 }  // namespace
 
 double Machines::mean(const StudyMachine& machine, const std::string& dataflow) const {
-  return geometric_mean(networks, [&](const std::string& network) { return machine.speedup(network, dataflow); });
+  return geometric_mean(column(networks, dataflow), [&](const Case& c) { return machine.speedup(c); });
 }
 
 Machines run_davinci(const MasPaper& paper, const StudyProgress& progress) {
@@ -62,8 +61,7 @@ Machines run_davinci(const MasPaper& paper, const StudyProgress& progress) {
     if (paper.claim("davinci", d) > 0) study.dataflows.push_back(d);
   }
   for (const std::string changed : kChanges) {
-    Names settings;
-    if (!changed.empty()) settings.push_back(changed);
+    const Names settings = changed.empty() ? Names() : Names{changed};
     run_on(config::load_hardware("davinci", settings), changed, study, progress);
   }
   return study;
@@ -77,23 +75,19 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
       "fitted. The figure's bars have no numbers: range and geometric mean are those of the text (section 5.2.2), the "
       "paper's, ours; the networks' are ours alone.",
       {"network"}};
-  figure.grid(s.networks, s.dataflows,
-              [&](const std::string& n, const std::string& d) { return times(as_it_is.speedup(n, d)); });
+  figure.grid(s.networks, s.dataflows, [&](const Case& c) { return times(as_it_is.speedup(c)); });
   Names least{"least"}, most{"most"}, mean{"geomean"};
   for (const std::string& d : s.dataflows) {
-    const Range all = range_of(s.networks, [&](const std::string& n) { return as_it_is.speedup(n, d); });
-    const CellForm pair{"{:.2f}x", "{:.2f}x"};
+    const Range all = range_of(column(s.networks, d), [&](const Case& c) { return as_it_is.speedup(c); });
     const double stated = paper.claim("davinci", d), ours = s.mean(as_it_is, d);
-    least.push_back(pair({"", "", d, paper.claim("davinci_least", d), all.least}));
-    most.push_back(pair({"", "", d, paper.claim("davinci_most", d), all.most}));
-    mean.push_back(pair({"", "", d, stated, ours}));
+    least.push_back(kSpeedups({"", "", d, paper.claim("davinci_least", d), all.least}));
+    most.push_back(kSpeedups({"", "", d, paper.claim("davinci_most", d), all.most}));
+    mean.push_back(kSpeedups({"", "", d, stated, ours}));
     if (noteworthy(ours / stated)) figure.notes.push_back(davinci_reason(s, d, stated));
   }
   figure.rows.insert(figure.rows.end(), {least, most, mean});
-  std::map<std::string, int> binds;
-  for (const Terms& t : s.mas) ++binds[t.binding()];
   Names counts;
-  for (const auto& [resource, count] : binds) counts.push_back(fmt::format("{} on {}", resource, count));
+  for (const auto& [resource, count] : s.mas_binding) counts.push_back(fmt::format("{} on {}", resource, count));
   figure.notes.push_back(
       fmt::format("What mas is bound by: {} of {} networks.", fmt::join(counts, ", "), s.networks.size()));
 
@@ -112,7 +106,7 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
 }
 
 Section memory_section(const MasPaper& paper, const StudyProgress& progress) {
-  Machines s{{}, paper.networks, paper.others(), {}};
+  Machines s{{}, paper.networks, paper.others()};
   for (const char* hardware : {"edge", "edge-lpddr4"}) run_on(config::load_hardware(hardware), hardware, s, progress);
   const Machines::StudyMachine &ideal = s.machines[0], &real = s.machines[1];
   Section out{
@@ -124,19 +118,16 @@ Section memory_section(const MasPaper& paper, const StudyProgress& progress) {
           ideal.what, real.what),
       {"network", "mas, ideal", "mas, real", "longer"}};
   const auto commas = [](double cycles) { return report::with_commas(static_cast<std::uint64_t>(cycles)); };
-  const auto longer = [&](const std::string& network, const std::string& dataflow) {
-    return real.cycles.at({network, dataflow}) / ideal.cycles.at({network, dataflow});
-  };
+  const auto longer = [&](const Case& c) { return real.cycles.at(c) / ideal.cycles.at(c); };
   const auto mean_longer = [&](const std::string& dataflow) {
-    return report::percent(geometric_mean(s.networks, [&](const std::string& n) { return longer(n, dataflow); }) - 1);
+    return report::percent(geometric_mean(column(s.networks, dataflow), longer) - 1);
   };
   for (const std::string& n : s.networks) {
     out.rows.push_back({n, commas(ideal.cycles.at({n, kMas})), commas(real.cycles.at({n, kMas})),
-                        report::percent(longer(n, kMas) - 1)});
+                        report::percent(longer({n, kMas}) - 1)});
   }
-  out.grid(s.networks, s.dataflows, [&](const std::string& n, const std::string& d) {
-    return times(ideal.speedup(n, d)) + " " + times(real.speedup(n, d));
-  });
+  out.grid(s.networks, s.dataflows,
+           [&](const Case& c) { return times(ideal.speedup(c)) + " " + times(real.speedup(c)); });
   Names mean{"geomean", "", "", mean_longer(kMas)}, others;
   for (const std::string& d : s.dataflows) {
     mean.push_back(times(s.mean(ideal, d)) + " " + times(s.mean(real, d)));
@@ -156,24 +147,22 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
       "program of an in-order RISC-V hart (control.cpu: riscv) of that clock; list: the program was run beforehand and "
       "plays its commands out of DRAM (control.lists). Tile sizes are chosen for each.";
   s.left = 2;
-  s.columns = {"network", "dataflow", "native"};
+  s.columns = {"network", "dataflow"};
   struct ControlProgram {
-    const char* name;
+    const char *name, *cpu;
     double clock_hz;
     bool lists = false;
   };
-  const ControlProgram programs[] = {{"platform's clock", machine.clock_hz},
-                                     {"1 GHz", 1e9},
-                                     {"500 MHz", 500e6},
-                                     {"1 GHz, list", 1e9, true},
-                                     {"500 MHz, list", 500e6, true}};
+  const ControlProgram programs[] = {{"native", "native", machine.clock_hz},
+                                     {"platform's clock", "riscv", machine.clock_hz},
+                                     {"1 GHz", "riscv", 1e9},
+                                     {"500 MHz", "riscv", 500e6},
+                                     {"1 GHz, list", "riscv", 1e9, true},
+                                     {"500 MHz, list", "riscv", 500e6, true}};
   MachineConfig m = machine;
-  m.control.cpu = "native";
-  m.control.lists = false;
-  const std::map<Case, job::RunResult> native = run_all(m, paper.networks, paper.dataflows, progress);
-  std::vector<std::map<Case, job::RunResult>> results;
-  m.control.cpu = "riscv";
+  std::vector<std::map<Case, job::RunResult>> results;  // as programs
   for (const ControlProgram& program : programs) {
+    m.control.cpu = program.cpu;
     m.control.lists = program.lists;
     m.own<RiscvConfig>() = {};
     m.own<RiscvConfig>().clock_hz = program.clock_hz;
@@ -185,13 +174,12 @@ Section control_section(const MasPaper& paper, const MachineConfig& machine, con
   for (const std::string& network : paper.networks) {
     for (const std::string& dataflow : paper.dataflows) {
       const Case place(network, dataflow);
-      const auto cycles = static_cast<double>(native.at(place).cycles);
-      Names& row = s.rows.emplace_back();
-      row = {network, dataflow, fmt::to_string(native.at(place).cycles)};
-      for (const auto& of : results) {
-        row.push_back(fmt::format("{:+.1f}%", 100 * (static_cast<double>(of.at(place).cycles) / cycles - 1)));
+      const auto cycles = [&](std::size_t i) { return static_cast<double>(results[i].at(place).cycles); };
+      Names& row = s.rows.emplace_back(Names{network, dataflow, fmt::format("{:.0f}", cycles(0))});
+      for (std::size_t i = 1; i < results.size(); ++i) {
+        row.push_back(fmt::format("{:+.1f}%", 100 * (cycles(i) / cycles(0) - 1)));
       }
-      const job::RunResult &program = results[1].at(place), &list = results[3].at(place);
+      const job::RunResult &program = results[2].at(place), &list = results[4].at(place);
       const std::uint64_t executed = program.sum("cpu", "instructions"), commands = program.sum("cpu", "doorbells");
       const auto instructions = static_cast<double>(executed);
       const auto busy = static_cast<double>(program.sum("cpu", "hart_cycles") - program.sum("cpu", "hart_stalls"));

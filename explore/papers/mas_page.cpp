@@ -12,54 +12,52 @@ struct PaperTable {
   double (*gain)(double other, double mas);
   double (*ours)(const job::RunResult&);
   std::map<Case, double> MasPaper::*paper;
+  std::string (*why)(const MasStudy&, const Case&);
 };
 double cycles_of(const job::RunResult& r) { return static_cast<double>(r.cycles); }
 double energy_of(const job::RunResult& r) { return r.total_energy_pj(); }
-const PaperTable kTable2 = {"cycles", "speedup", "speedup", "mas_table2_cycles", speedup, cycles_of, &MasPaper::cycles};
-const PaperTable kTable3 = {"energy_pj", "saving_percent",    "saving", "mas_table3_energy", saving,
-                            energy_of,   &MasPaper::energy_pj};
+const PaperTable kTable2 = {"cycles", "speedup", "speedup",         "mas_table2_cycles",
+                            speedup,  cycles_of, &MasPaper::cycles, why_cycles};
+const PaperTable kTable3 = {"energy_pj", "saving_percent",     "saving",  "mas_table3_energy", saving,
+                            energy_of,   &MasPaper::energy_pj, why_energy};
 
 // Adds the cells of every network under every dataflow in the paper's setting, or with the best tilings. First the
 // values, unless they are left out, and the means of the rows; then the gains of mas, their means, and the paper's.
-void add_cells(const MasStudy& s, const PaperTable& table, bool best, bool values,
-               const std::function<std::string(const std::string& network, const std::string& dataflow)>& why,
-               std::vector<Cell>& all) {
+void add_cells(const MasStudy& s, const PaperTable& table, bool best, bool values, std::vector<Cell>& all) {
   const Names &networks = s.paper.networks, &dataflows = best ? s.paper.dataflows : s.dataflows;
-  const auto paper = [&](const std::string& n, const std::string& d) { return (s.paper.*table.paper).at({n, d}); };
-  const auto ours = [&](const std::string& n, const std::string& d) {
-    return table.ours(best ? s.best.at({n, d}).result : s.at(n, d));
+  const auto paper = [&](const Case& c) { return (s.paper.*table.paper).at(c); };
+  const auto ours = [&](const Case& c) { return table.ours(best ? s.best.at(c).result : s.at(c)); };
+  const auto calibrated = [&](const Case& c) {
+    const std::string& column = c.second == kFlatLockStep ? kFlat : c.second;
+    return config::calibrated_by(s.provenance, fmt::format("{}/{}/{}", table.file, c.first, column));
   };
-  const auto calibrated = [&](const std::string& n, const std::string& d) {
-    return config::calibrated_by(s.provenance, fmt::format("{}/{}/{}", table.file, n, d == kFlatLockStep ? kFlat : d));
-  };
-  const auto add = [&](const std::string& quantity, const std::string& n, const std::string& d, double of_paper,
-                       double of_ours, const std::string& reason = "", const std::string& key = "") {
-    all.push_back(
-        {(best ? "best_" : "") + quantity, n, d, of_paper, of_ours, reason, best ? d : papers_setting(d), key});
+  const auto add = [&](const std::string& quantity, const Case& c, double of_paper, double of_ours,
+                       const std::string& reason = "", const std::string& key = "") {
+    const auto& [network, dataflow] = c;
+    all.push_back({(best ? "best_" : "") + quantity, network, dataflow, of_paper, of_ours, reason,
+                   best ? dataflow : papers_setting(dataflow), key});
   };
   for (const std::string& d : values ? dataflows : Names()) {
-    const auto mean = [&](const auto& of) {
-      return geometric_mean(networks, [&](const std::string& n) { return of(n, d); });
-    };
-    for (const std::string& n : networks) {
-      add(table.values, n, d, paper(n, d), ours(n, d), why ? why(n, d) : "", calibrated(n, d));
-    }
-    add(table.values, "geomean", d, mean(paper), mean(ours));
+    const std::vector<Case> rows = column(networks, d);
+    for (const Case& c : rows) add(table.values, c, paper(c), ours(c), best ? "" : table.why(s, c), calibrated(c));
+    add(table.values, {"geomean", d}, geometric_mean(rows, paper), geometric_mean(rows, ours));
   }
   for (const std::string& d : dataflows) {
     if (d == kMas) continue;
     // Savings may be zero or negative, so the saving of the geometric mean ratio is used instead of their mean.
+    const std::vector<Case> rows = column(networks, d);
     const auto mean = [&](const auto& of) {
-      return table.gain(geometric_mean(networks, [&](const std::string& n) { return of(n, d) / of(n, kMas); }), 1);
+      return table.gain(geometric_mean(rows, [&](const Case& c) { return of(c) / of({c.first, kMas}); }), 1);
     };
-    for (const std::string& n : networks) {
-      const std::string key = calibrated(n, d);
-      add(table.gains, n, d, table.gain(paper(n, d), paper(n, kMas)), table.gain(ours(n, d), ours(n, kMas)), "",
-          key.empty() ? calibrated(n, kMas) : key);
+    for (const Case& c : rows) {
+      const Case mas(c.first, kMas);
+      const std::string key = calibrated(c);
+      add(table.gains, c, table.gain(paper(c), paper(mas)), table.gain(ours(c), ours(mas)), "",
+          key.empty() ? calibrated(mas) : key);
     }
-    add(table.gains, "geomean", d, mean(paper), mean(ours));
+    add(table.gains, {"geomean", d}, mean(paper), mean(ours));
     const double printed = s.paper.claim(table.claim, d);
-    if (printed > 0) add(table.gains, "geomean_printed", d, printed, mean(ours));
+    if (printed > 0) add(table.gains, {"geomean_printed", d}, printed, mean(ours));
   }
 }
 
@@ -67,7 +65,7 @@ std::string millions(double x) { return fmt::format("{:.3f}", x / 1e6); }
 
 // Networks down, dataflows across.
 Section fill(const MasStudy& s, Section section, const std::map<Case, Cell>& cells, const Names& dataflows,
-             const std::function<std::string(const Cell&)>& form) {
+             const CellText& form) {
   Names networks = s.paper.networks;
   networks.emplace_back("geomean");
   if (cells.count({"geomean_printed", dataflows.front()}) > 0) networks.emplace_back("geomean_printed");
@@ -104,12 +102,9 @@ Section cycles_table(const MasStudy& s, const std::vector<Cell>& all) {
 
 Section gain_table(const MasStudy& s, const std::vector<Cell>& all, bool energy) {
   const Names others{s.dataflows.begin(), s.dataflows.end() - 1};
-  const char* const lead = "Each cell: the paper's, ours.";
-  if (!energy) {
-    return fill(s, {"Table 2: speed-up of mas", lead}, cells_of(all, "speedup"), others,
-                CellForm{"{:.2f}x", "{:.2f}x"});
-  }
-  return fill(s, {"Table 3: energy that mas saves", lead + std::string(" Geomean: the saving of the mean ratio.")},
+  const std::string lead = "Each cell: the paper's, ours.";
+  if (!energy) return fill(s, {"Table 2: speed-up of mas", lead}, cells_of(all, "speedup"), others, kSpeedups);
+  return fill(s, {"Table 3: energy that mas saves", lead + " Geomean: the saving of the mean ratio."},
               cells_of(all, "saving_percent"), others, CellForm{"{:.1f}%", "{:>4.1f}%"});
 }
 
@@ -142,10 +137,10 @@ Section bounds_table(const MasStudy& s) {
       "both matmuls, VEC for softmax, DRAM for Q, K, V and O.",
       {"network", "MAC", "VEC", "DRAM", "longest", "binds", "mas, paper", "mas, ours", "ours / longest"}};
   for (const std::string& n : s.paper.networks) {
-    const Terms x = terms(s.at(n, kMas), s.machine);
+    const Terms x = terms(s.at({n, kMas}), s.machine);
+    const double ours = s.cycles({n, kMas});
     t.rows.push_back({n, millions(x.mac), millions(x.vec), millions(x.dram), millions(x.most()), x.binding(),
-                      millions(s.paper_cycles(n, kMas)), millions(s.cycles(n, kMas)),
-                      fmt::format("{:.4f}", s.cycles(n, kMas) / x.most())});
+                      millions(s.paper_cycles({n, kMas})), millions(ours), fmt::format("{:.4f}", ours / x.most())});
   }
   return t;
 }
@@ -166,7 +161,7 @@ Section energy_table(const MasStudy& s, const std::vector<Cell>& all) {
 }
 
 Section breakdown_table(const MasStudy& s) {
-  const Names parts = s.at(s.paper.networks.front(), kMas).energy_parts();
+  const Names parts = s.at({s.paper.networks.front(), kMas}).energy_parts();
   Names names;
   for (const std::string& part : parts) {
     names.push_back(report::upper(part) + (part == "mac" || part == "vec" ? " PEs" : ""));
@@ -178,8 +173,8 @@ Section breakdown_table(const MasStudy& s) {
           "under every dataflow.",
           fmt::join(names, ", ")),
       {"network"}};
-  t.grid(s.paper.networks, s.paper.dataflows, [&](const std::string& network, const std::string& dataflow) {
-    const job::RunResult& r = s.at(network, dataflow);
+  t.grid(s.paper.networks, s.paper.dataflows, [&](const Case& c) {
+    const job::RunResult& r = s.at(c);
     std::string cell;
     for (const std::string& part : parts) cell += fmt::format("{:.3f}  ", r.energy_pj(part) / 1e9);
     return fmt::format("{}= {:.3f}", cell, r.total_energy_pj() / 1e9);
@@ -196,7 +191,7 @@ Section dram_table(const MasStudy& s, const std::vector<Cell>& all) {
        "L1 in use, mas"}};
   const std::map<Case, Cell> reads = cells_of(all, "dram_reads_over_flat");
   for (const std::string& network : s.paper.networks) {
-    const job::RunResult &flat = s.at(network, kFlat), &mas = s.at(network, kMas);
+    const job::RunResult &flat = s.at({network, kFlat}), &mas = s.at({network, kMas});
     const auto megabytes = [](const job::RunResult& r, const char* counter) {
       return millions(static_cast<double>(r.sum("dram", counter)) * kWordBytes);
     };
@@ -239,20 +234,16 @@ std::string machine_text(const MachineConfig& m) {
 
 std::vector<Cell> mas_cells(const MasStudy& s) {
   std::vector<Cell> all;
-  const EnergyFits fits = fit_energies(s);
-  add_cells(
-      s, kTable2, false, true, [&](const std::string& n, const std::string& d) { return why_cycles(s, n, d); }, all);
-  add_cells(
-      s, kTable3, false, true, [&](const std::string& n, const std::string& d) { return why_energy(s, fits, n, d); },
-      all);
+  add_cells(s, kTable2, false, true, all);
+  add_cells(s, kTable3, false, true, all);
   if (!s.best.empty()) {
-    add_cells(s, kTable2, true, true, {}, all);
-    add_cells(s, kTable3, true, false, {}, all);
+    add_cells(s, kTable2, true, true, all);
+    add_cells(s, kTable3, true, false, all);
   }
   for (const std::string& n : s.paper.networks) {
     const double stated = s.paper.claim("reads", n);
-    const auto reads = [&](const std::string& d) { return static_cast<double>(s.at(n, d).sum("dram", "read_words")); };
-    all.push_back({"dram_reads_over_flat", n, kMas, stated > 0 ? stated : 1, reads(kMas) / reads(kFlat), "", "", ""});
+    const auto reads = [&](const Case& c) { return static_cast<double>(s.at(c).sum("dram", "read_words")); };
+    all.push_back({"dram_reads_over_flat", n, kMas, stated > 0 ? stated : 1, reads({n, kMas}) / reads({n, kFlat})});
   }
   return all;
 }
@@ -297,12 +288,11 @@ StudyReport mas(const std::string& hardware, bool full_data, bool everything, co
     r.sections.push_back(limits_section(study.paper, machine, found));
     for (const Limit& l : found) {
       r.cells.push_back({"tokens", fmt::format("{} cores", l.cores), l.dataflow,
-                         study.paper.claim("tokens", l.dataflow), static_cast<double>(l.tokens), l.refused, "", ""});
+                         study.paper.claim("tokens", l.dataflow), static_cast<double>(l.tokens), l.refused});
     }
   }
-  for (const Section& section : davinci_sections(study.paper, run_davinci(study.paper, progress))) {
-    r.sections.push_back(section);
-  }
+  const std::vector<Section> davinci = davinci_sections(study.paper, run_davinci(study.paper, progress));
+  r.sections.insert(r.sections.end(), davinci.begin(), davinci.end());
   r.sections.push_back(memory_section(study.paper, progress));
   if (!everything) return r;
   Section control = control_section(study.paper, machine, progress);

@@ -1,7 +1,6 @@
 // Reasons for differences from the paper, derived from counters, and inconsistencies within the paper.
 
 #include <Eigen/Dense>
-#include <cmath>
 
 #include "explore/papers/mas.h"
 
@@ -26,7 +25,7 @@ constexpr double kPrinted = 0.0005e6;  // rounding of the paper's cycles
 std::string share(double ratio) { return fmt::format("{:.1f}%", 100 * std::abs(ratio - 1)); }
 
 std::string why_flat(const MasStudy& s, const std::string& network, double paper) {
-  const double hidden = s.cycles(network, kFlat), lock_step = s.cycles(network, kFlatLockStep);
+  const double hidden = s.cycles({network, kFlat}), lock_step = s.cycles({network, kFlatLockStep});
   if (paper <= lock_step) {
     return fmt::format(
         "the paper's entry lies {:.0f}% of the way from ours with I/O behind computation ({:.3f}) to ours with I/O in "
@@ -34,7 +33,7 @@ std::string why_flat(const MasStudy& s, const std::string& network, double paper
         "print, would decide it",
         100 * (paper - hidden) / (lock_step - hidden), hidden / 1e6, lock_step / 1e6);
   }
-  const OrderBound one_by_one = bound(s.at(network, kFlatLockStep), s.machine);
+  const OrderBound one_by_one = bound(s.at({network, kFlatLockStep}), s.machine);
   return fmt::format("unexplained: the paper's entry is {} above even {}, one after the other",
                      share(paper / one_by_one.cycles), one_by_one.text);
 }
@@ -64,7 +63,7 @@ const job::RunResult* even_like(const MasStudy& s, const job::RunResult& r) {
     return std::abs(1.0 * other.network.extents().seq_kv - r.network.extents().seq_kv);
   };
   for (const std::string& name : s.paper.networks) {
-    const job::RunResult& other = s.at(name, r.schedule.text);
+    const job::RunResult& other = s.at({name, r.schedule.text});
     if (other.network.extents().emb != r.network.extents().emb || !fills_l0_tiles(other)) continue;
     if (best == nullptr || distance(other) < distance(*best)) best = &other;
   }
@@ -72,9 +71,9 @@ const job::RunResult* even_like(const MasStudy& s, const job::RunResult& r) {
 }
 
 // Difference from the paper's mas: energy of the operations themselves.
-std::string why_mas_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network) {
-  const job::RunResult& r = s.at(network, kMas);
-  const double ratio = r.total_energy_pj() / s.paper_energy_pj(network, kMas);
+std::string why_mas_energy(const MasStudy& s, const std::string& network) {
+  const job::RunResult& r = s.at({network, kMas});
+  const double ratio = r.total_energy_pj() / s.paper_energy_pj({network, kMas});
   const job::RunResult* even = fills_l0_tiles(r) ? nullptr : even_like(s, r);
   if (ratio > 1 && even != nullptr) {
     return fmt::format(
@@ -82,23 +81,28 @@ std::string why_mas_energy(const MasStudy& s, const EnergyFits& fits, const std:
         "where the ratio is {:.2f}",
         r.network.extents().seq_kv, 1.0 * r.network.extents().seq_kv / r.schedule.tiling["n0"], r.schedule.tiling["n0"],
         1000 * l1_words_per_mac(r), 1000 * l1_words_per_mac(*even), even->network.name(),
-        even->total_energy_pj() / s.paper_energy_pj(even->network.name(), kMas));
+        even->total_energy_pj() / s.paper_energy_pj({even->network.name(), kMas}));
   }
+  const auto [paper, ours] = fit_energies(s);
   return fmt::format(
       "unexplained: of mas, ours fits {:.1f} pJ a multiply-accumulate, {:.0f} a score and {:.0f} a byte, the paper "
       "{:.1f}, {:.0f} and {:.0f}; by that ours takes {:.2f} times the paper's here",
-      fits.ours.mac, fits.ours.score, fits.ours.byte, fits.paper.mac, fits.paper.score, fits.paper.byte, ratio);
+      ours.mac, ours.score, ours.byte, paper.mac, paper.score, paper.byte, ratio);
+}
+
+// What mas gains over the dataflow of a case by a table of the paper.
+using Gain = double (*)(double other, double mas);
+auto gain_by(Gain gain, const std::map<Case, double>& paper) {
+  return [gain, &paper](const Case& c) { return gain(paper.at(c), paper.at({c.first, kMas})); };
 }
 
 // Compares a table's printed means with the means of its rows.
-std::string printed_means(const MasStudy& s, int table, const std::string& claim, double (*gain)(double, double),
+std::string printed_means(const MasStudy& s, int table, const std::string& claim, Gain gain,
                           const std::map<Case, double>& paper) {
   Names printed, of_rows;
   for (const std::string& dataflow : s.paper.others()) {
     printed.push_back(fmt::format("{:.2f}", s.paper.claim(claim, dataflow)));
-    of_rows.push_back(fmt::format("{:.2f}", geometric_mean(s.paper.networks, [&](const std::string& network) {
-                                    return gain(paper.at({network, dataflow}), paper.at({network, kMas}));
-                                  })));
+    of_rows.push_back(fmt::format("{:.2f}", geometric_mean(column(s.paper.networks, dataflow), gain_by(gain, paper))));
   }
   const bool same = printed == of_rows;
   return fmt::format("The geometric means printed under Table {} ({}) are {}those of its rows{}.", table,
@@ -110,9 +114,9 @@ std::string printed_means(const MasStudy& s, int table, const std::string& claim
 std::string beyond_overlap(const MasStudy& s) {
   Names beyond;
   for (const std::string& network : s.paper.networks) {
-    const Terms t = terms(s.at(network, kMas), s.machine);
+    const Terms t = terms(s.at({network, kMas}), s.machine);
     const double most = (t.mac + t.vec + t.dram) / t.most();
-    const double speedup = s.paper_cycles(network, kFlat) / s.paper_cycles(network, kMas);
+    const double speedup = s.paper_cycles({network, kFlat}) / s.paper_cycles({network, kMas});
     if (speedup > most * 1.005) beyond.push_back(fmt::format("{} {:.2f}x of {:.2f}x", network, speedup, most));
   }
   if (beyond.empty()) return {};
@@ -124,12 +128,9 @@ std::string beyond_overlap(const MasStudy& s) {
 
 // Section 5 states a range over Layer-Wise that differs from its own column.
 std::string stated_ranges(const MasStudy& s) {
-  const Range speedups = range_of(s.paper.networks, [&s](const std::string& n) {
-    return speedup(s.paper_cycles(n, "layerwise"), s.paper_cycles(n, kMas));
-  });
-  const Range savings = range_of(s.paper.networks, [&s](const std::string& n) {
-    return saving(s.paper_energy_pj(n, "layerwise"), s.paper_energy_pj(n, kMas));
-  });
+  const std::vector<Case> rows = column(s.paper.networks, "layerwise");
+  const Range speedups = range_of(rows, gain_by(speedup, s.paper.cycles)),
+              savings = range_of(rows, gain_by(saving, s.paper.energy_pj));
   const auto stated = [&s](const char* claim) { return s.paper.claim(claim, "layerwise"); };
   return fmt::format(
       "The text states speed-ups of {:.2f}x to {:.2f}x and savings of {:.2f}% to {:.2f}% over Layer-Wise; the tables "
@@ -142,13 +143,13 @@ std::string mas_bound(const MasStudy& s) {
   double worst = 0, paper_worst = 0;
   Names dram;
   for (const std::string& network : s.paper.networks) {
-    const Terms t = terms(s.at(network, kMas), s.machine);
-    worst = std::max(worst, s.cycles(network, kMas) / t.most() - 1);
-    paper_worst = std::max(paper_worst, std::abs(s.paper_cycles(network, kMas) / t.most() - 1));
-    if (t.dram > t.mac && t.dram > t.vec) {
-      dram.push_back(fmt::format("{} (DRAM {:.3f}, paper {:.3f}, ours {:.3f})", network, t.dram / 1e6,
-                                 s.paper_cycles(network, kMas) / 1e6, s.cycles(network, kMas) / 1e6));
-    }
+    const Terms t = terms(s.at({network, kMas}), s.machine);
+    const double paper = s.paper_cycles({network, kMas}), ours = s.cycles({network, kMas});
+    worst = std::max(worst, ours / t.most() - 1);
+    paper_worst = std::max(paper_worst, std::abs(paper / t.most() - 1));
+    if (t.dram <= t.mac || t.dram <= t.vec) continue;
+    dram.push_back(
+        fmt::format("{} (DRAM {:.3f}, paper {:.3f}, ours {:.3f})", network, t.dram / 1e6, paper / 1e6, ours / 1e6));
   }
   std::string text = fmt::format(
       "The paper's mas is within {:.1f}% of the machine's bound, the longest of MAC, VEC and DRAM, on every network, "
@@ -160,8 +161,8 @@ std::string mas_bound(const MasStudy& s) {
 
 std::string unit(const MasStudy& s) {
   const std::string& network = s.paper.networks.front();
-  const double joules = s.paper_energy_pj(network, kMas) * 1e-9;  // read as nJ
-  const double seconds = s.paper_cycles(network, kMas) / s.machine.clock_hz;
+  const double joules = s.paper_energy_pj({network, kMas}) * 1e-9;  // read as nJ
+  const double seconds = s.paper_cycles({network, kMas}) / s.machine.clock_hz;
   return fmt::format(
       "Table 3 prints 10^9 nJ. {} would then take {:.1f} J in {:.2f} ms, {:.0f} kW; it can only be pJ, as which it is "
       "read here.",
@@ -171,7 +172,7 @@ std::string unit(const MasStudy& s) {
 std::string softpipe_energy(const MasStudy& s) {
   const auto above = [&s](auto energy) {
     return std::count_if(s.paper.networks.begin(), s.paper.networks.end(), [&](const std::string& network) {
-      return (s.*energy)(network, "softpipe") > (s.*energy)(network, "layerwise");
+      return (s.*energy)({network, "softpipe"}) > (s.*energy)({network, "layerwise"});
     });
   };
   return fmt::format(
@@ -236,7 +237,7 @@ OrderBound bound(const job::RunResult& r, const MachineConfig& m) {
 
 bool is_papers_machine(const MasStudy& s) {
   return std::all_of(s.paper.networks.begin(), s.paper.networks.end(), [&s](const std::string& network) {
-    return std::abs(s.paper_cycles(network, kMas) / terms(s.at(network, kMas), s.machine).most() - 1) < 0.01;
+    return std::abs(s.paper_cycles({network, kMas}) / terms(s.at({network, kMas}), s.machine).most() - 1) < 0.01;
   });
 }
 
@@ -246,11 +247,11 @@ EnergyFits fit_energies(const MasStudy& s) {
   Eigen::VectorXd ours(rows), paper(rows);
   for (Eigen::Index i = 0; i < rows; ++i) {
     const std::string& name = s.paper.networks[static_cast<std::size_t>(i)];
-    const workload::Attention& n = s.at(name, kMas).network.attention();
+    const workload::Attention& n = s.at({name, kMas}).network.attention();
     const double heads = 1.0 * n.batch * n.heads, scores = heads * n.seq_q * n.seq_kv;
     work.row(i) << 2 * scores * n.emb, scores, 2 * 2 * heads * (1.0 * n.seq_q + n.seq_kv) * n.emb;
-    ours[i] = s.energy_pj(name, kMas);
-    paper[i] = s.paper_energy_pj(name, kMas);
+    ours[i] = s.energy_pj({name, kMas});
+    paper[i] = s.paper_energy_pj({name, kMas});
   }
   // Least squares of the relative error, because row sizes differ by a factor of 30.
   const auto solve = [&work](const Eigen::VectorXd& energy) {
@@ -262,16 +263,17 @@ EnergyFits fit_energies(const MasStudy& s) {
   return {solve(paper), solve(ours)};
 }
 
-std::string why_cycles(const MasStudy& s, const std::string& network, const std::string& dataflow) {
-  const double paper = s.paper_cycles(network, dataflow), ours = s.cycles(network, dataflow);
+std::string why_cycles(const MasStudy& s, const Case& c) {
+  const auto& [network, dataflow] = c;
+  const double paper = s.paper_cycles(c), ours = s.cycles(c);
   if (dataflow == kFlatLockStep || !noteworthy(ours / paper) || !is_papers_machine(s)) return {};
-  const OrderBound least = bound(s.at(network, dataflow), s.machine);
+  const OrderBound least = bound(s.at(c), s.machine);
   if (paper + kPrinted < least.cycles) {
     return fmt::format("the paper's entry is {:.1f}% below what the machine needs in this setting: {:.3f}, {}",
                        100 * (1 - paper / least.cycles), least.cycles / 1e6, least.text);
   }
   if (dataflow == kFlat && ours < paper) return why_flat(s, network, paper);
-  if (dataflow == "tileflow" && ours < paper) return why_tileflow(s.at(network, dataflow), s.machine, paper, least);
+  if (dataflow == "tileflow" && ours < paper) return why_tileflow(s.at(c), s.machine, paper, least);
   if (ours < paper) {
     return fmt::format("unexplained: the paper's entry is {} above what its machine needs ({}), ours {}",
                        share(paper / least.cycles), least.text, share(ours / least.cycles));
@@ -280,19 +282,18 @@ std::string why_cycles(const MasStudy& s, const std::string& network, const std:
                      share(paper / least.cycles));
 }
 
-std::string why_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network,
-                       const std::string& dataflow) {
-  const double paper = s.paper_energy_pj(network, dataflow), ours = s.energy_pj(network, dataflow);
+std::string why_energy(const MasStudy& s, const Case& c) {
+  const auto& [network, dataflow] = c;
+  const double paper = s.paper_energy_pj(c), ours = s.energy_pj(c);
   if (dataflow == kFlatLockStep || !noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   // ours / paper is the factor of mas times the factor that the dataflow adds.
-  const double paper_mas = s.paper_energy_pj(network, kMas), ours_mas = s.energy_pj(network, kMas);
+  const double paper_mas = s.paper_energy_pj({network, kMas}), ours_mas = s.energy_pj({network, kMas});
   const double common = ours_mas / paper_mas, added = (ours / ours_mas) / (paper / paper_mas);
-  if (std::abs(std::log(common)) >= std::abs(std::log(added))) return why_mas_energy(s, fits, network);
+  if (std::abs(std::log(common)) >= std::abs(std::log(added))) return why_mas_energy(s, network);
 
-  const job::RunResult& mas = s.at(network, kMas);
+  const job::RunResult &mas = s.at({network, kMas}), &r = s.at(c);
   const double more_paper = paper - paper_mas, more_ours = ours - ours_mas;
   const double accesses = (more_paper - more_ours) / (mas.energy_pj("l1") / l1_words(mas));
-  const job::RunResult& r = s.at(network, dataflow);
   const std::string ours_text =
       fmt::format("ours adds {:.2f} to mas, {:.2f} of it in L1 ({:+.0f} M accesses) and {:.2f} in DRAM",
                   more_ours / 1e9, (r.energy_pj("l1") - mas.energy_pj("l1")) / 1e9, (l1_words(r) - l1_words(mas)) / 1e6,

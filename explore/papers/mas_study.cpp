@@ -32,9 +32,10 @@ std::map<Case, double> read_cells(const std::string& name, double unit, MasPaper
 Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
   constexpr std::uint32_t kMost = 4194304 / kLimitStep;  // maximum of the platform
   const job::Schedule schedule = job::parse_dataflow(dataflow);
-  Limit limit{dataflow, machine.cores, kLimitRowsPerCore * machine.cores * machine.clusters, 0, 0, 0, {}};
+  Limit limit{dataflow, machine.cores, 0, 0, {}};
+  const std::uint32_t rows = kLimitRowsPerCore * machine.cores * machine.clusters;
   const auto layer = [&](std::uint32_t steps) {
-    return workload::load(fmt::format("H=1,NQ={},NKV={},E={}", limit.rows, steps * kLimitStep, kLimitEmb));
+    return workload::load(fmt::format("H=1,NQ={},NKV={},E={}", rows, steps * kLimitStep, kLimitEmb));
   };
   std::uint32_t runs = 0, refused = kMost + 1;
   // True if some tiling fits the machine.
@@ -55,7 +56,6 @@ Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
   if (runs == 0) return limit;
   const job::RunResult result = timing_runner(machine).run(layer(runs), schedule);
   limit.tokens = result.network.extents().seq_kv;
-  limit.cycles = result.cycles;
   limit.l1_peak_bytes = result.max("l1", "peak_bytes");
   return limit;
 }

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cmath>
-
 #include "explore/papers/papers.h"
 #include "platform/machine/catalog.h"
 #include "platform/machine/energy.h"
@@ -33,21 +30,18 @@ std::string body_of(const Section& s, const std::string& table, const std::strin
   return out;
 }
 
-nlohmann::ordered_json or_null(bool is_null, nlohmann::ordered_json value) {
-  return is_null ? nlohmann::ordered_json() : std::move(value);
-}
-
 // Fields of a cell in the outputs; null: none.
-nlohmann::ordered_json fields_of(const Cell& c) {
+using Json = nlohmann::ordered_json;
+Json fields_of(const Cell& c) {
   return {{"quantity", c.quantity},
           {"network", c.network},
           {"dataflow", c.dataflow},
-          {"paper", or_null(c.paper == 0, c.paper)},
+          {"paper", c.paper == 0 ? Json() : Json(c.paper)},
           {"ours", c.ours},
-          {"ratio", or_null(c.paper == 0, c.ratio())},
+          {"ratio", c.paper == 0 ? Json() : Json(c.ratio())},
           {"why", c.why},
           {"schedule", c.schedule.empty() ? c.dataflow : c.schedule},
-          {"calibrated", or_null(c.calibrated.empty(), c.calibrated)}};
+          {"calibrated", c.calibrated.empty() ? Json() : Json(c.calibrated)}};
 }
 
 }  // namespace
@@ -60,21 +54,26 @@ std::map<Case, Cell> cells_of(const std::vector<Cell>& all, const std::string& q
   return cells;
 }
 
+std::vector<Case> column(const Names& networks, const std::string& dataflow) {
+  std::vector<Case> cases;
+  for (const std::string& network : networks) cases.emplace_back(network, dataflow);
+  return cases;
+}
+
 bool noteworthy(double ratio) { return std::abs(ratio - 1) > kNoteworthy; }
 
-void Section::grid(const Names& down, const Names& across,
-                   const std::function<std::string(const std::string&, const std::string&)>& cell) {
+void Section::grid(const Names& down, const Names& across, const CaseText& cell) {
   columns.insert(columns.end(), across.begin(), across.end());
   for (std::size_t i = 0; i < down.size(); ++i) {
     if (i == rows.size()) rows.push_back({down[i]});
-    for (const std::string& column : across) rows[i].push_back(cell(down[i], column));
+    for (const std::string& column : across) rows[i].push_back(cell({down[i], column}));
   }
 }
 
 void Section::pivot(const std::map<Case, Cell>& cells, const Names& networks, const Names& dataflows,
-                    const std::function<std::string(const Cell&)>& cell) {
-  grid(networks, dataflows, [&](const std::string& network, const std::string& dataflow) {
-    const auto found = cells.find({network, dataflow});
+                    const CellText& cell) {
+  grid(networks, dataflows, [&](const Case& c) {
+    const auto found = cells.find(c);
     return found == cells.end() ? "" : cell(found->second);
   });
 }
@@ -121,10 +120,10 @@ std::string to_markdown(const StudyReport& r) {
 }
 
 std::string to_json(const StudyReport& r) {
-  nlohmann::ordered_json j = report::json_document();
+  Json j = report::json_document();
   j["hardware"] = r.hardware;
   j["golden"] = {{"checked", r.checked > 0}, {"runs", r.checked}, {"passed", r.checked - r.failures.size()}};
-  j["entries"] = nlohmann::ordered_json::array();
+  j["entries"] = Json::array();
   for (const Cell& c : r.cells) j["entries"].push_back(fields_of(c));
   for (const Section& s : r.sections) {
     j["sections"].push_back({{"title", s.title}, {"columns", s.columns}, {"rows", s.rows}, {"notes", s.notes}});
@@ -133,12 +132,12 @@ std::string to_json(const StudyReport& r) {
 }
 
 std::string to_csv(const StudyReport& r) {
-  const nlohmann::ordered_json titles = fields_of({});
+  const Json titles = fields_of({});
   Names row;
   for (const auto& [key, value] : titles.items()) row.push_back(key);
   std::string out = fmt::format("{}\n", fmt::join(row, ","));
   for (const Cell& c : r.cells) {
-    const nlohmann::ordered_json fields = fields_of(c);
+    const Json fields = fields_of(c);
     row.clear();
     for (const auto& [key, value] : fields.items()) {
       row.push_back(value.is_null()     ? ""
@@ -169,12 +168,6 @@ std::string times(double ratio) { return fmt::format("{:.2f}x", ratio); }
 std::string bytes_text(double bytes) { return report::with_prefix(bytes, "B"); }
 std::string tokens_text(std::uint32_t tokens) {
   return tokens >= 1U << 20 ? fmt::format("{}M", tokens >> 20) : fmt::format("{}K", tokens >> 10);
-}
-
-double geometric_mean(const Names& networks, const std::function<double(const std::string&)>& value) {
-  double sum = 0;
-  for (const std::string& network : networks) sum += std::log(value(network));
-  return std::exp(sum / static_cast<double>(networks.size()));
 }
 
 explore::TunedRunner timing_runner(const MachineConfig& machine) {

@@ -38,6 +38,9 @@ struct Cell {
 inline const std::string kFlat = "flat";  // reference dataflow of several papers
 using Names = std::vector<std::string>;
 using Case = std::pair<std::string, std::string>;  // network (or claim) and dataflow
+std::vector<Case> column(const Names& networks, const std::string& dataflow);  // of a table
+using CaseText = std::function<std::string(const Case&)>;
+using CellText = std::function<std::string(const Cell&)>;
 std::map<Case, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity);
 
 constexpr double kNoteworthy = 0.10;  // relative difference above which a reason is given
@@ -50,6 +53,7 @@ struct CellForm {
   double unit = 1;
   std::string operator()(const Cell& cell) const;
 };
+constexpr CellForm kSpeedups{"{:.2f}x", "{:.2f}x"};
 
 struct Section {
   std::string title = {};
@@ -61,12 +65,10 @@ struct Section {
   Names notes = {};         // list below the table
   std::string figure = {};  // file name in Markdown, above the section
 
-  // Adds the columns `across`, of the rows `down`, which are created if there are none.
-  void grid(const Names& down, const Names& across,
-            const std::function<std::string(const std::string& row, const std::string& column)>& cell);
+  // Adds the columns `across`, of the rows `down`, which are created if there are none; `cell` takes row and column.
+  void grid(const Names& down, const Names& across, const CaseText& cell);
   // The same for the cells of a quantity, networks down, dataflows across; missing cells are empty.
-  void pivot(const std::map<Case, Cell>& cells, const Names& networks, const Names& dataflows,
-             const std::function<std::string(const Cell&)>& cell);
+  void pivot(const std::map<Case, Cell>& cells, const Names& networks, const Names& dataflows, const CellText& cell);
 };
 
 struct StudyReport {
@@ -117,13 +119,16 @@ std::string times(double ratio);                // "1.73x"
 std::string bytes_text(double bytes);           // "4.2 MB"
 std::string tokens_text(std::uint32_t tokens);  // 65536 -> "64K"
 
-double geometric_mean(const Names& networks, const std::function<double(const std::string&)>& value);
 // Arithmetic mean of a value of each element; 0 without elements.
 template <class Elements, class Value>
 double mean_of(const Elements& elements, const Value& value) {
   double sum = 0;
   for (const auto& element : elements) sum += value(element);
   return sum / static_cast<double>(std::max<std::size_t>(elements.size(), 1));
+}
+template <class Elements, class Value>
+double geometric_mean(const Elements& elements, const Value& value) {
+  return std::exp(mean_of(elements, [&value](const auto& element) { return std::log(value(element)); }));
 }
 struct Range {
   double least = HUGE_VAL, most = -HUGE_VAL;

@@ -1,7 +1,6 @@
 #include "explore/papers/papers.h"
 #include "explore/plot/svg.h"
 #include "platform/report/table.h"
-#include "platform/streaming/stream_run.h"
 
 namespace attnvp::papers {
 
@@ -24,15 +23,8 @@ class DepthSweep {
       : channel_(long_channel(graph)), runner_(graph, config::load_energy(graph.energy), 1) {}
 
   stream::StreamResult run(std::uint64_t depth, bool explain = false) {
-    stream::StreamRunner::StreamOptions options;
-    options.check_golden = false;
-    options.explain = explain;
     runner_.set_depth(channel_, depth);
-    return runner_.run(options);
-  }
-  std::uint64_t smallest_that_runs() {
-    const stream::StreamResult result = run(1, true);
-    return result.deadlocked ? result.deadlock.freed_by.at(0).second : 1;
+    return runner_.run({.check_golden = false, .explain = explain});
   }
 
  private:
@@ -46,7 +38,8 @@ Threshold find_threshold(const stream::Graph& graph, bool unit_times) {
   t.unit_times = unit_times;
   DepthSweep sweep(graph);
   t.full_rate_cycles = sweep.run(stream::kUnbounded).cycles;
-  t.runs_from = sweep.smallest_that_runs();
+  const stream::StreamResult shallow = sweep.run(1, true);
+  t.runs_from = shallow.deadlocked ? shallow.deadlock.freed_by.at(0).second : 1;
   t.slowest_cycles = sweep.run(t.runs_from).cycles;
   for (t.full_rate_from = t.runs_from; sweep.run(t.full_rate_from).cycles > t.full_rate_cycles;) ++t.full_rate_from;
   return t;
@@ -201,20 +194,18 @@ void add_plots(const StreamingStudy& s, const std::string& stem, StudyReport& r)
   plot::LinePlot memory{kMemoryTitle, "sequence length N", "bytes, at most", {}, {}};
   plot::LinePlot throughput{"Throughput", "sequence length N", "scores per cycle", {}, {}};
   for (const std::string& graph : kGraphs) {
-    plot::Series bytes{graph, {}}, rate{graph, {}};
+    auto& bytes = memory.series.emplace_back(plot::Series{graph, {}}).points;
+    auto& rate = throughput.series.emplace_back(plot::Series{graph, {}}).points;
     for (const StreamingPoint* p : s.of(graph)) {
-      bytes.points.emplace_back(p->n, static_cast<double>(p->result.intermediate_bytes()));
-      rate.points.emplace_back(p->n, p->result.scores_per_cycle());
+      bytes.emplace_back(p->n, static_cast<double>(p->result.intermediate_bytes()));
+      rate.emplace_back(p->n, p->result.scores_per_cycle());
     }
-    memory.series.push_back(bytes);
-    throughput.series.push_back(rate);
   }
   plot::LinePlot depth{fmt::format("The naive graph at N={}", s.sweep_n), "depth of the long FIFO", "cycles", {}, {}};
-  plot::Series cycles{"cycles", {}};
+  auto& cycles = depth.series.emplace_back(plot::Series{"cycles", {}}).points;
   for (const DepthPoint& p : s.sweep) {
-    if (!p.deadlocked) cycles.points.emplace_back(static_cast<double>(p.depth), static_cast<double>(p.cycles));
+    if (!p.deadlocked) cycles.emplace_back(static_cast<double>(p.depth), static_cast<double>(p.cycles));
   }
-  depth.series.push_back(cycles);
   if (const DepthPoint* runs = first_running(s)) {
     depth.marks.push_back(
         {static_cast<double>(s.sweep.front().depth), "deadlock", static_cast<double>(runs->depth) - 0.5});

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <systemc>
-#include <utility>
 
 #include "firmware/hal/registers.h"
 

@@ -8,7 +8,6 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "firmware/hal/registers.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <list>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "models/interconnect/interconnect.h"

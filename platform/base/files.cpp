@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -147,6 +146,10 @@ void AtomicFile::open_stream() {
     throw config::ConfigError(fmt::format("{}: cannot be written: the pipe has no reader", path_));
   }
   if (descriptor < 0) fail_with(errno);
+  open_stream(descriptor);
+}
+
+void AtomicFile::open_stream(int descriptor) {
   file_ = ::fdopen(descriptor, "wb");
   if (file_ == nullptr) {
     const int why = errno;
@@ -171,12 +174,7 @@ void AtomicFile::open_temporary() {
   }
   // File systems without permissions are accepted.
   if (exists && ::fchmod(descriptor, existing.st_mode & 07777) != 0) errno = 0;
-  file_ = ::fdopen(descriptor, "wb");
-  if (file_ == nullptr) {
-    const int why = errno;
-    ::close(descriptor);
-    fail_with(why);
-  }
+  open_stream(descriptor);
 }
 
 AtomicFile::~AtomicFile() { discard(); }

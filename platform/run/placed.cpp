@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "models/arith/number.h"
 #include "models/control/riscv_processor/riscv_processor.h"

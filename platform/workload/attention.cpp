@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
 
 #include "models/engine/descriptor_check.h"

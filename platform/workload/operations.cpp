@@ -314,32 +314,19 @@ std::string refusal_of(const Gemm& g) {
 RowOperation softmax_rows(std::uint32_t rows, std::uint32_t columns) { return sized({}, rows, columns); }
 
 RowOperation norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns, bool has_residual) {
-  RowOperation r;
-  r.opcode = hal::Opcode::kNorm;
-  r.norm = norm;
-  r.has_residual = has_residual;
-  return sized(std::move(r), rows, columns);
+  return sized({.opcode = hal::Opcode::kNorm, .norm = norm, .has_residual = has_residual}, rows, columns);
 }
 
 RowOperation elementwise_rows(hal::Opcode opcode, std::uint32_t rows, std::uint32_t columns) {
-  RowOperation r;
-  r.opcode = opcode;
-  return sized(std::move(r), rows, columns);
+  return sized({.opcode = opcode}, rows, columns);
 }
 
 RowOperation activate_rows(hal::Activation function, bool is_gated, std::uint32_t rows, std::uint32_t columns) {
-  RowOperation r;
-  r.opcode = hal::Opcode::kActivate;
-  r.function = function;
-  r.is_gated = is_gated;
-  return sized(std::move(r), rows, columns);
+  return sized({.opcode = hal::Opcode::kActivate, .function = function, .is_gated = is_gated}, rows, columns);
 }
 
 RowOperation convert_rows(hal::ElementType type, std::uint32_t rows, std::uint32_t columns) {
-  RowOperation r;
-  r.opcode = hal::Opcode::kConvert;
-  r.type = type;
-  return sized(std::move(r), rows, columns);
+  return sized({.opcode = hal::Opcode::kConvert, .type = type}, rows, columns);
 }
 
 RowOperation copy_rows(std::uint32_t rows, std::uint32_t columns) {
@@ -347,10 +334,7 @@ RowOperation copy_rows(std::uint32_t rows, std::uint32_t columns) {
 }
 
 RowOperation rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head) {
-  RowOperation r;
-  r.opcode = hal::Opcode::kRotate;
-  r.head = head;
-  r = sized(std::move(r), rows, columns);
+  RowOperation r = sized({.opcode = hal::Opcode::kRotate, .head = head}, rows, columns);
   r.name += fmt::format("x{}", head);
   return r;
 }

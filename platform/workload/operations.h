@@ -130,7 +130,7 @@ Gemm gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
 std::string refusal_of(const Gemm& product);
 
 struct RowOperation {
-  std::string name;
+  std::string name = {};
   hal::Opcode opcode =
       hal::Opcode::kSoftmax;  // kSoftmax, kNorm, kActivate, kRotate, kCopy, kConvert, or one by elements
   std::uint32_t rows = 0, columns = 0;

@@ -81,7 +81,6 @@ class Csrs {
   bool wakes() const { return (mip & mie_) != 0; }  // a wfi ends
   bool hears(std::uint32_t bit) const { return mie_ >> bit & 1; }
   bool interruptible() const { return (mstatus_ & kMie) != 0 && mie_ != 0; }
-  std::uint32_t mtvec() const { return mtvec_; }
 
   std::uint32_t mip = 0;  // current levels of the interrupt lines
 

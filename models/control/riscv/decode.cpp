@@ -1,6 +1,5 @@
 #include "models/control/riscv/decode.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "models/control/riscv/memory.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bitset>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "models/interconnect/bus/payload.h"

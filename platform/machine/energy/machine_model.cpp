@@ -136,6 +136,17 @@ MachineModel::MacMultipliers MachineModel::multipliers(const MacConfig& mac) con
   return all;
 }
 
+namespace {
+template <class Memory>
+ModelPart memory_part(const char* module, const Memory& of) {
+  ModelPart part;
+  part.module = module;
+  part.area_mm2 = of.area_mm2;
+  part.leakage_mw = of.leakage_mw;
+  return part;
+}
+}  // namespace
+
 void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> cluster,
                                 std::optional<std::uint32_t> number) {
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
@@ -151,26 +162,10 @@ void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint3
   const double pe_bits = multipliers.operand_bits * kOperandCopies + (core.mac.accumulators == "pe" ? kSumBits : 0) +
                          core.mac.resident_tiles * kWordBits;
   const double lane = mm2("fp32_multiply") + mm2("fp32_add") + mm2("int16_add");
-  const MemoryModel l0 = this->l0(core);
-  ModelPart memory;
-  memory.module = "l0";
-  memory.area_mm2 = l0.area_mm2;
-  memory.leakage_mw = l0.leakage_mw;
-  place(memory);
+  place(memory_part("l0", l0(core)));
   place(logic("mac", pes * multipliers.mm2, pes * pe_bits));
   place(logic("vec", core.vec.lanes * lane, core.vec.lanes * kLaneBits));
 }
-
-namespace {
-template <class Memory>
-ModelPart memory_part(const char* module, const Memory& of) {
-  ModelPart part;
-  part.module = module;
-  part.area_mm2 = of.area_mm2;
-  part.leakage_mw = of.leakage_mw;
-  return part;
-}
-}  // namespace
 
 void MachineModel::lay_out_cluster(const MachineConfig& m, std::optional<std::uint32_t> number) {
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };

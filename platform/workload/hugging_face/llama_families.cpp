@@ -6,23 +6,8 @@ namespace attnvp::workload {
 
 namespace {
 
-ModelFamily llama() {
-  ModelFamily f;
-  f.config_class = "LlamaConfig";
-  f.defaults.vocabulary = 32000;
-  f.defaults.hidden = 4096;
-  f.defaults.ffn = 11008;
-  f.defaults.layers = f.defaults.heads = 32;
-  f.defaults.positions = 2048;
-  return f;
-}
-
 ModelFamily mistral() {
-  ModelFamily f = llama();
-  f.config_class = "MistralConfig";
-  f.defaults.ffn = 14336;
-  f.defaults.kv_heads = 8;
-  f.defaults.positions = 131072;
+  ModelFamily f;
   f.defaults.window = 4096;
   f.windows = WindowRule::kAll;
   return f;
@@ -30,31 +15,20 @@ ModelFamily mistral() {
 
 ModelFamily mixtral() {
   ModelFamily f = mistral();
-  f.config_class = "MixtralConfig";
   f.defaults.window = 0;
-  f.experts.rule = ExpertRule::kAll;
-  f.experts.count_default = 8;
-  f.experts.chosen_default = 2;
+  f.experts = {.rule = ExpertRule::kAll, .count_default = 8, .chosen_default = 2};
   return f;
 }
 
 ModelFamily phimoe() {
   ModelFamily f = mixtral();
-  f.config_class = "PhimoeConfig";
-  f.defaults.vocabulary = 32064;
-  f.defaults.ffn = 6400;
   f.rms_norm = false;
   f.experts.count_default = 16;
   return f;
 }
 
 ModelFamily qwen2() {
-  ModelFamily f = llama();
-  f.config_class = "Qwen2Config";
-  f.defaults.vocabulary = 151936;
-  f.defaults.ffn = 22016;
-  f.defaults.kv_heads = 32;
-  f.defaults.positions = 32768;
+  ModelFamily f;
   f.defaults.window = 4096;
   f.defaults.max_window_layers = 28;
   f.windows = WindowRule::kFrom;
@@ -63,19 +37,12 @@ ModelFamily qwen2() {
 
 ModelFamily qwen3() {
   ModelFamily f = qwen2();
-  f.config_class = "Qwen3Config";
-  f.defaults.head_dim = 128;
   f.qk_norm = true;
   return f;
 }
 
 ModelFamily qwen2_moe() {
   ModelFamily f = qwen2();
-  f.config_class = "Qwen2MoeConfig";
-  f.defaults.hidden = 2048;
-  f.defaults.ffn = 5632;
-  f.defaults.layers = 24;
-  f.defaults.heads = f.defaults.kv_heads = 16;
   f.windows = WindowRule::kAlternate;
   f.experts.rule = ExpertRule::kSparseStep;
   f.experts.count = "num_experts";
@@ -90,10 +57,6 @@ ModelFamily qwen2_moe() {
 
 ModelFamily qwen3_moe() {
   ModelFamily f = qwen2_moe();
-  f.config_class = "Qwen3MoeConfig";
-  f.defaults.ffn = 6144;
-  f.defaults.heads = 32;
-  f.defaults.kv_heads = 4;
   f.windows = WindowRule::kIfUsed;
   f.qk_norm = true;
   f.experts.count_default = 128;
@@ -105,15 +68,6 @@ ModelFamily qwen3_moe() {
 
 ModelFamily gemma() {
   ModelFamily f;
-  f.config_class = "GemmaConfig";
-  f.defaults.vocabulary = 256000;
-  f.defaults.tied = true;
-  f.defaults.hidden = 3072;
-  f.defaults.ffn = 24576;
-  f.defaults.layers = 28;
-  f.defaults.heads = f.defaults.kv_heads = 16;
-  f.defaults.head_dim = 256;
-  f.defaults.positions = 8192;
   // hidden_act in Gemma's files is "gelu"; the model was trained with, and its code uses, the tanh form.
   f.keys.activation = "hidden_activation";
   f.defaults.activation = "gelu_pytorch_tanh";
@@ -123,12 +77,6 @@ ModelFamily gemma() {
 
 ModelFamily gemma2() {
   ModelFamily f = gemma();
-  f.config_class = "Gemma2Config";
-  f.defaults.hidden = 2304;
-  f.defaults.ffn = 9216;
-  f.defaults.layers = 26;
-  f.defaults.heads = 8;
-  f.defaults.kv_heads = 4;
   f.defaults.window = 4096;
   f.defaults.pattern = 2;
   f.windows = WindowRule::kPattern;
@@ -142,9 +90,6 @@ ModelFamily gemma2() {
 
 ModelFamily gemma3() {
   ModelFamily f = gemma2();
-  f.config_class = "Gemma3TextConfig";
-  f.defaults.vocabulary = 262208;
-  f.defaults.positions = 131072;
   f.defaults.pattern = 6;
   f.pattern_key = true;
   f.defaults.soft_cap = 0;
@@ -154,8 +99,7 @@ ModelFamily gemma3() {
 }
 
 ModelFamily deepseek_v2() {
-  ModelFamily f = llama();
-  f.config_class = "DeepseekV2Config";
+  ModelFamily f;
   f.latent = true;
   f.experts.rule = ExpertRule::kFirstDense;
   f.experts.count = "n_routed_experts";
@@ -171,13 +115,6 @@ ModelFamily deepseek_v2() {
 // Also Kimi K2, whose configuration class is DeepSeek-V3's.
 ModelFamily deepseek_v3() {
   ModelFamily f = deepseek_v2();
-  f.config_class = "DeepseekV3Config";
-  f.defaults.vocabulary = 129280;
-  f.defaults.hidden = 7168;
-  f.defaults.ffn = 18432;
-  f.defaults.layers = 61;
-  f.defaults.heads = 128;
-  f.defaults.positions = 4096;
   f.experts.count_default = 256;
   f.experts.chosen_default = 8;
   f.experts.ffn_default = 2048;
@@ -187,16 +124,7 @@ ModelFamily deepseek_v3() {
 }
 
 ModelFamily llama4() {
-  ModelFamily f = llama();
-  f.config_class = "Llama4TextConfig";
-  f.defaults.vocabulary = 202048;
-  f.defaults.hidden = 5120;
-  f.defaults.ffn = 8192;
-  f.defaults.layers = 48;
-  f.defaults.heads = 40;
-  f.defaults.kv_heads = 8;
-  f.defaults.head_dim = 128;
-  f.defaults.positions = 131072;
+  ModelFamily f;
   f.windows = WindowRule::kChunks;
   f.qk_norm = true;
   f.experts.rule = ExpertRule::kInterleaved;
@@ -210,9 +138,7 @@ ModelFamily llama4() {
 }
 
 ModelFamily olmo2() {
-  ModelFamily f = llama();
-  f.config_class = "Olmo2Config";
-  f.defaults.vocabulary = 50304;
+  ModelFamily f;
   f.norm_place = "behind";
   f.qk_norm = true;
   return f;
@@ -220,15 +146,6 @@ ModelFamily olmo2() {
 
 ModelFamily starcoder2() {
   ModelFamily f;
-  f.config_class = "Starcoder2Config";
-  f.defaults.vocabulary = 49152;
-  f.defaults.tied = true;
-  f.defaults.hidden = 3072;
-  f.defaults.ffn = 12288;
-  f.defaults.layers = 30;
-  f.defaults.heads = 24;
-  f.defaults.kv_heads = 2;
-  f.defaults.positions = 4096;
   f.defaults.activation = "gelu_pytorch_tanh";
   f.keys.head_dim = nullptr;
   f.windows = WindowRule::kAll;
@@ -238,35 +155,18 @@ ModelFamily starcoder2() {
 
 ModelFamily glm() {
   ModelFamily f;
-  f.config_class = "GlmConfig";
-  f.defaults.vocabulary = 151552;
-  f.defaults.hidden = 4096;
-  f.defaults.ffn = 13696;
-  f.defaults.layers = 40;
-  f.defaults.heads = 32;
-  f.defaults.kv_heads = 2;
-  f.defaults.head_dim = 128;
-  f.defaults.positions = 131072;
   f.rotary_share = 0.5;
   return f;
 }
 
 ModelFamily glm4() {
   ModelFamily f = glm();
-  f.config_class = "Glm4Config";
   f.norm_place = "both";
   return f;
 }
 
 ModelFamily phi() {
   ModelFamily f;
-  f.config_class = "PhiConfig";
-  f.defaults.vocabulary = 51200;
-  f.defaults.hidden = 2048;
-  f.defaults.ffn = 8192;
-  f.defaults.layers = 24;
-  f.defaults.heads = 32;
-  f.defaults.positions = 2048;
   f.defaults.activation = "gelu_new";
   f.rms_norm = f.gated = false;
   f.rotary_share = 0.5;
@@ -275,26 +175,13 @@ ModelFamily phi() {
 }
 
 ModelFamily phi3() {
-  ModelFamily f = llama();
-  f.config_class = "Phi3Config";
-  f.defaults.vocabulary = 32064;
-  f.defaults.hidden = 3072;
-  f.defaults.ffn = 8192;
-  f.defaults.positions = 4096;
+  ModelFamily f;
   f.windows = WindowRule::kAll;
   return f;
 }
 
 ModelFamily cohere2() {
   ModelFamily f;
-  f.config_class = "Cohere2Config";
-  f.defaults.vocabulary = 256000;
-  f.defaults.tied = true;
-  f.defaults.hidden = 8192;
-  f.defaults.ffn = 22528;
-  f.defaults.layers = 40;
-  f.defaults.heads = 64;
-  f.defaults.positions = 8192;
   f.defaults.window = 4096;
   f.defaults.pattern = 4;
   f.pattern_key = true;
@@ -307,50 +194,41 @@ ModelFamily cohere2() {
 
 ModelFamily gpt_oss() {
   ModelFamily f;
-  f.config_class = "GptOssConfig";
-  f.defaults.vocabulary = 201088;
-  f.defaults.hidden = f.defaults.ffn = 2880;
-  f.defaults.layers = 36;
-  f.defaults.heads = 64;
-  f.defaults.kv_heads = 8;
-  f.defaults.head_dim = 64;
-  f.defaults.positions = 131072;
   f.defaults.window = 128;
   f.defaults.pattern = 2;
   f.windows = WindowRule::kPattern;
   f.sinks = true;
-  f.experts.rule = ExpertRule::kAll;
-  f.experts.count_default = 128;
-  f.experts.chosen_default = 4;
+  f.experts = {.rule = ExpertRule::kAll, .count_default = 128, .chosen_default = 4};
   return f;
 }
 
 }  // namespace
 
-std::map<std::string, ModelFamily> llama_families() {
-  return {{"cohere2", cohere2()},
-          {"deepseek_v2", deepseek_v2()},
-          {"deepseek_v3", deepseek_v3()},
-          {"gemma", gemma()},
-          {"gemma2", gemma2()},
-          {"gemma3_text", gemma3()},
-          {"glm", glm()},
-          {"glm4", glm4()},
-          {"gpt_oss", gpt_oss()},
-          {"kimi_k2", deepseek_v3()},
-          {"llama", llama()},
-          {"llama4_text", llama4()},
-          {"mistral", mistral()},
-          {"mixtral", mixtral()},
-          {"olmo2", olmo2()},
-          {"phi", phi()},
-          {"phi3", phi3()},
-          {"phimoe", phimoe()},
-          {"qwen2", qwen2()},
-          {"qwen2_moe", qwen2_moe()},
-          {"qwen3", qwen3()},
-          {"qwen3_moe", qwen3_moe()},
-          {"starcoder2", starcoder2()}};
+// Sizes: hidden, ffn, layers, heads, K/V heads, head width, positions, vocabulary, tied.
+std::vector<ModelFamilyRow> llama_families() {
+  return {{"cohere2", "Cohere2Config", {8192, 22528, 40, 64, 0, 0, 8192, 256000, true}, cohere2()},
+          {"deepseek_v2", "DeepseekV2Config", {4096, 11008, 32, 32, 0, 0, 2048, 32000}, deepseek_v2()},
+          {"deepseek_v3", "DeepseekV3Config", {7168, 18432, 61, 128, 0, 0, 4096, 129280}, deepseek_v3()},
+          {"gemma", "GemmaConfig", {3072, 24576, 28, 16, 16, 256, 8192, 256000, true}, gemma()},
+          {"gemma2", "Gemma2Config", {2304, 9216, 26, 8, 4, 256, 8192, 256000, true}, gemma2()},
+          {"gemma3_text", "Gemma3TextConfig", {2304, 9216, 26, 8, 4, 256, 131072, 262208, true}, gemma3()},
+          {"glm", "GlmConfig", {4096, 13696, 40, 32, 2, 128, 131072, 151552}, glm()},
+          {"glm4", "Glm4Config", {4096, 13696, 40, 32, 2, 128, 131072, 151552}, glm4()},
+          {"gpt_oss", "GptOssConfig", {2880, 2880, 36, 64, 8, 64, 131072, 201088}, gpt_oss()},
+          {"kimi_k2", "DeepseekV3Config", {7168, 18432, 61, 128, 0, 0, 4096, 129280}, deepseek_v3()},
+          {"llama", "LlamaConfig", {4096, 11008, 32, 32, 0, 0, 2048, 32000}, {}},
+          {"llama4_text", "Llama4TextConfig", {5120, 8192, 48, 40, 8, 128, 131072, 202048}, llama4()},
+          {"mistral", "MistralConfig", {4096, 14336, 32, 32, 8, 0, 131072, 32000}, mistral()},
+          {"mixtral", "MixtralConfig", {4096, 14336, 32, 32, 8, 0, 131072, 32000}, mixtral()},
+          {"olmo2", "Olmo2Config", {4096, 11008, 32, 32, 0, 0, 2048, 50304}, olmo2()},
+          {"phi", "PhiConfig", {2048, 8192, 24, 32, 0, 0, 2048, 51200}, phi()},
+          {"phi3", "Phi3Config", {3072, 8192, 32, 32, 0, 0, 4096, 32064}, phi3()},
+          {"phimoe", "PhimoeConfig", {4096, 6400, 32, 32, 8, 0, 131072, 32064}, phimoe()},
+          {"qwen2", "Qwen2Config", {4096, 22016, 32, 32, 32, 0, 32768, 151936}, qwen2()},
+          {"qwen2_moe", "Qwen2MoeConfig", {2048, 5632, 24, 16, 16, 0, 32768, 151936}, qwen2_moe()},
+          {"qwen3", "Qwen3Config", {4096, 22016, 32, 32, 32, 128, 32768, 151936}, qwen3()},
+          {"qwen3_moe", "Qwen3MoeConfig", {2048, 6144, 24, 32, 4, 0, 32768, 151936}, qwen3_moe()},
+          {"starcoder2", "Starcoder2Config", {3072, 12288, 30, 24, 2, 0, 4096, 49152, true}, starcoder2()}};
 }
 
 }  // namespace attnvp::workload

@@ -8,13 +8,7 @@ namespace {
 
 ModelFamily gpt2() {
   ModelFamily f;
-  f.config_class = "GPT2Config";
-  f.defaults.vocabulary = 50257;
-  f.defaults.tied = true;
   f.keys = {"n_head", "n_layer", "n_embd", "n_inner", nullptr, "n_positions", "activation_function"};
-  f.defaults.hidden = 768;
-  f.defaults.layers = f.defaults.heads = 12;
-  f.defaults.positions = 1024;
   f.defaults.activation = "gelu_new";
   f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
   f.learned_positions = true;
@@ -23,13 +17,6 @@ ModelFamily gpt2() {
 
 ModelFamily gptj() {
   ModelFamily f = gpt2();
-  f.config_class = "GPTJConfig";
-  f.defaults.vocabulary = 50400;
-  f.defaults.tied = false;
-  f.defaults.hidden = 4096;
-  f.defaults.layers = 28;
-  f.defaults.heads = 16;
-  f.defaults.positions = 2048;
   f.defaults.rotary_dim = 64;
   f.learned_positions = false;
   f.rotary = true;
@@ -39,14 +26,7 @@ ModelFamily gptj() {
 
 ModelFamily gpt_neox() {
   ModelFamily f;
-  f.config_class = "GPTNeoXConfig";
   f.keys.head_dim = nullptr;
-  f.defaults.vocabulary = 50432;
-  f.defaults.hidden = 6144;
-  f.defaults.ffn = 24576;
-  f.defaults.layers = 44;
-  f.defaults.heads = 64;
-  f.defaults.positions = 2048;
   f.defaults.activation = "gelu";
   f.kv_heads_key = f.rms_norm = f.gated = false;
   f.share_key = "rotary_pct";
@@ -58,15 +38,8 @@ ModelFamily gpt_neox() {
 
 ModelFamily falcon() {
   ModelFamily f;
-  f.config_class = "FalconConfig";
   f.keys = {"n_head", "n_layer", "n_embed", "ffn_hidden_size", nullptr, "max_position_embeddings", "activation"};
   f.keys.kv_heads = "num_kv_heads";
-  f.defaults.vocabulary = 65024;
-  f.defaults.tied = true;
-  f.defaults.hidden = 4544;
-  f.defaults.layers = 32;
-  f.defaults.heads = 71;
-  f.defaults.positions = 2048;
   f.defaults.activation = "gelu";
   f.rms_norm = f.gated = false;
   f.alibi = true;
@@ -77,14 +50,7 @@ ModelFamily falcon() {
 
 ModelFamily mpt() {
   ModelFamily f;
-  f.config_class = "MptConfig";
   f.keys = {"n_heads", "n_layers", "d_model", "ffn_hidden_size", nullptr, "max_seq_len", "activation"};
-  f.defaults.vocabulary = 50368;
-  f.defaults.tied = true;
-  f.defaults.hidden = 2048;
-  f.defaults.layers = 24;
-  f.defaults.heads = 16;
-  f.defaults.positions = 2048;
   f.defaults.activation = "gelu";
   f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
   f.alibi = f.alibi_default = true;
@@ -93,14 +59,7 @@ ModelFamily mpt() {
 
 ModelFamily bloom() {
   ModelFamily f;
-  f.config_class = "BloomConfig";
   f.keys = {"n_head", "n_layer", "n_embed", "n_inner", nullptr, "seq_length", "activation"};
-  f.defaults.vocabulary = 250880;
-  f.defaults.tied = true;
-  f.defaults.hidden = 64;
-  f.defaults.layers = 2;
-  f.defaults.heads = 8;
-  f.defaults.positions = 2048;
   f.defaults.activation = "gelu_new";
   f.kv_heads_key = f.rms_norm = f.gated = f.rotary = false;
   f.alibi = f.alibi_default = true;
@@ -111,9 +70,6 @@ ModelFamily bloom() {
 ModelFamily encoder() {
   ModelFamily f;
   f.keys.head_dim = nullptr;
-  f.defaults.hidden = 768;
-  f.defaults.ffn = 3072;
-  f.defaults.layers = f.defaults.heads = 12;
   f.defaults.activation = "gelu";
   f.causal = f.kv_heads_key = f.rms_norm = f.gated = f.rotary = f.last_projection = false;
   f.learned_positions = true;
@@ -122,10 +78,7 @@ ModelFamily encoder() {
 
 ModelFamily bert() {
   ModelFamily f = encoder();
-  f.config_class = "BertConfig";
-  f.defaults.vocabulary = 30522;
-  f.defaults.tied = f.embedding_norm = true;
-  f.defaults.positions = 512;
+  f.embedding_norm = true;
   f.decoder_flag = true;
   f.norm_place = "post";
   return f;
@@ -133,15 +86,12 @@ ModelFamily bert() {
 
 ModelFamily roberta() {
   ModelFamily f = bert();
-  f.config_class = "RobertaConfig";
-  f.defaults.vocabulary = 50265;
   f.positions = Positions::kAfterPadding;
   return f;
 }
 
 ModelFamily vit() {
   ModelFamily f = encoder();
-  f.config_class = "ViTConfig";
   f.defaults.patch = 16;
   f.positions = Positions::kPatches;
   return f;
@@ -149,16 +99,13 @@ ModelFamily vit() {
 
 ModelFamily distilbert() {
   ModelFamily f = bert();
-  f.config_class = "DistilBertConfig";
   f.keys = {"n_heads", "n_layers", "dim", "hidden_dim", nullptr, "max_position_embeddings", "activation"};
-  f.defaults.layers = 6;
   f.decoder_flag = false;
   return f;
 }
 
 ModelFamily clip_vision() {
   ModelFamily f = vit();
-  f.config_class = "CLIPVisionConfig";
   f.defaults.patch = 32;
   f.defaults.activation = "quick_gelu";
   f.embedding_norm = true;
@@ -167,7 +114,6 @@ ModelFamily clip_vision() {
 
 ModelFamily siglip_vision() {
   ModelFamily f = vit();
-  f.config_class = "SiglipVisionConfig";
   f.defaults.activation = "gelu_pytorch_tanh";
   f.positions = Positions::kPatchesAlone;
   return f;
@@ -175,17 +121,9 @@ ModelFamily siglip_vision() {
 
 ModelFamily whisper() {
   ModelFamily f = encoder();
-  f.config_class = "WhisperConfig";
   f.keys = {"encoder_attention_heads", "encoder_layers",     "d_model", "encoder_ffn_dim", nullptr,
             "max_source_positions",    "activation_function"};
-  f.defaults.hidden = 256;
-  f.defaults.ffn = 1536;
-  f.defaults.layers = 6;
-  f.defaults.heads = 4;
-  f.defaults.positions = 1500;
   f.decoder = {"decoder_layers", "decoder_attention_heads", "decoder_ffn_dim", "max_target_positions", 448};
-  f.defaults.vocabulary = 51865;
-  f.defaults.tied = true;
   f.mel_bins = 80;
   f.encoder_decoder = true;
   return f;
@@ -193,49 +131,47 @@ ModelFamily whisper() {
 
 ModelFamily t5() {
   ModelFamily f;
-  f.config_class = "T5Config";
   f.keys = {"num_heads", "num_layers", "d_model", "d_ff", "d_kv", "n_positions", "dense_act_fn"};
-  f.defaults.hidden = 512;
-  f.defaults.ffn = 2048;
-  f.defaults.layers = 6;
-  f.defaults.heads = 8;
-  f.defaults.head_dim = 64;
   f.causal = f.kv_heads_key = f.gated = f.rotary = false;
   f.relative = true;
   f.scale = ScoreScale::kOne;
-  f.defaults.vocabulary = 32128;
-  f.defaults.tied = true;
   f.decoder.layers = "num_decoder_layers";
   f.encoder_decoder = true;
   f.last_projection = false;
   return f;
 }
 
-// GPT, BERT and their successors, encoders of images and speech, T5.
-std::map<std::string, ModelFamily> other_families() {
-  return {{"bert", bert()},
-          {"bloom", bloom()},
-          {"clip_vision_model", clip_vision()},
-          {"distilbert", distilbert()},
-          {"falcon", falcon()},
-          {"gpt2", gpt2()},
-          {"gpt_neox", gpt_neox()},
-          {"gptj", gptj()},
-          {"mpt", mpt()},
-          {"roberta", roberta()},
-          {"siglip_vision_model", siglip_vision()},
-          {"t5", t5()},
-          {"vit", vit()},
-          {"whisper", whisper()},
-          {"xlm-roberta", roberta()}};
+// GPT, BERT and their successors, encoders of images and speech, T5. Sizes as in llama_families().
+std::vector<ModelFamilyRow> other_families() {
+  return {{"bert", "BertConfig", {768, 3072, 12, 12, 0, 0, 512, 30522, true}, bert()},
+          {"bloom", "BloomConfig", {64, 0, 2, 8, 0, 0, 2048, 250880, true}, bloom()},
+          {"clip_vision_model", "CLIPVisionConfig", {768, 3072, 12, 12, 0, 0, 0, 0}, clip_vision()},
+          {"distilbert", "DistilBertConfig", {768, 3072, 6, 12, 0, 0, 512, 30522, true}, distilbert()},
+          {"falcon", "FalconConfig", {4544, 0, 32, 71, 0, 0, 2048, 65024, true}, falcon()},
+          {"gpt2", "GPT2Config", {768, 0, 12, 12, 0, 0, 1024, 50257, true}, gpt2()},
+          {"gpt_neox", "GPTNeoXConfig", {6144, 24576, 44, 64, 0, 0, 2048, 50432}, gpt_neox()},
+          {"gptj", "GPTJConfig", {4096, 0, 28, 16, 0, 0, 2048, 50400}, gptj()},
+          {"mpt", "MptConfig", {2048, 0, 24, 16, 0, 0, 2048, 50368, true}, mpt()},
+          {"roberta", "RobertaConfig", {768, 3072, 12, 12, 0, 0, 512, 50265, true}, roberta()},
+          {"siglip_vision_model", "SiglipVisionConfig", {768, 3072, 12, 12, 0, 0, 0, 0}, siglip_vision()},
+          {"t5", "T5Config", {512, 2048, 6, 8, 0, 64, 0, 32128, true}, t5()},
+          {"vit", "ViTConfig", {768, 3072, 12, 12, 0, 0, 0, 0}, vit()},
+          {"whisper", "WhisperConfig", {256, 1536, 6, 4, 0, 0, 1500, 51865, true}, whisper()},
+          {"xlm-roberta", "RobertaConfig", {768, 3072, 12, 12, 0, 0, 512, 50265, true}, roberta()}};
 }
 
 }  // namespace
 
 const std::map<std::string, ModelFamily>& model_families() {
   static const std::map<std::string, ModelFamily> all = [] {
-    std::map<std::string, ModelFamily> families = llama_families();
-    families.merge(other_families());
+    std::map<std::string, ModelFamily> families;
+    for (const std::vector<ModelFamilyRow>& rows : {llama_families(), other_families()}) {
+      for (const ModelFamilyRow& row : rows) {
+        ModelFamily& family = families[row.model_type] = row.structure;
+        family.config_class = row.config_class;
+        family.sizes = row.sizes;
+      }
+    }
     return families;
   }();
   return all;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace attnvp::workload {
 
@@ -21,20 +22,23 @@ struct ModelKeys {
   const char* kv_heads = "num_key_value_heads";
 };
 
-// Defaults of the configuration class; 0: none.
-struct ModelDefaults {
+// Sizes that the configuration class gives by default; 0: none.
+struct ModelSizes {
   std::uint32_t hidden = 0, ffn = 0, layers = 0, heads = 0;
   std::uint32_t kv_heads = 0;  // 0: equal to heads
   std::uint32_t head_dim = 0;  // 0: hidden / heads
-  std::uint32_t positions = 0;
+  std::uint32_t positions = 0, vocabulary = 0;
+  bool tied = false;  // of tie_word_embeddings
+};
+
+// Its other defaults; 0: none.
+struct ModelDefaults {
   std::uint32_t window = 0;             // of sliding_window; 0: none
   std::uint32_t max_window_layers = 0;  // layers with a window (Qwen)
   std::uint32_t pattern = 0;            // period of layers; the last of each period has no window
   double query_scalar = 0;              // of query_pre_attn_scalar
   double soft_cap = 0;                  // of attn_logit_softcapping
   const char* activation = "silu";
-  std::uint32_t vocabulary = 0;
-  bool tied = false;             // of tie_word_embeddings
   std::uint32_t patch = 0;       // of patch_size
   std::uint32_t rotary_dim = 0;  // of rotary_dim; 0: by rotary_share
 };
@@ -88,6 +92,7 @@ struct DecoderKeys {
 struct ModelFamily {
   const char* config_class = "";  // source of the defaults
   ModelKeys keys;
+  ModelSizes sizes;
   ModelDefaults defaults;
 
   // Attention.
@@ -129,8 +134,13 @@ struct ModelFamily {
   bool last_projection = true;   // false: of the model without a head
 };
 
+struct ModelFamilyRow {
+  const char *model_type, *config_class;
+  ModelSizes sizes;
+  ModelFamily structure;  // without the columns above
+};
 // Decoders of Llama's structure: rotary embedding, networks with a gate, RMS norms, and what differs from that.
-std::map<std::string, ModelFamily> llama_families();
+std::vector<ModelFamilyRow> llama_families();
 const std::map<std::string, ModelFamily>& model_families();  // all
 
 // Model type of a "text_config" without one, by the type of the model around it; empty: unknown.

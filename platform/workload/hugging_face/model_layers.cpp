@@ -20,7 +20,7 @@ constexpr const char* kFull = kFullAttention;
 }  // namespace
 
 void ModelReader::read_layers(const std::string& layer_type) {
-  const Number layers = number(family_.keys.layers, ModelKeys{}.layers, family_.defaults.layers);
+  const Number layers = number(family_.keys.layers, ModelKeys{}.layers, family_.sizes.layers);
   if (layers.value > kMostLayers) {
     file_.refuse(family_.keys.layers, fmt::format("found {}; allowed is 1 to {}", layers.value, kMostLayers));
   }
@@ -66,7 +66,7 @@ void ModelReader::set_decoder(const Number& layers) {
     file_.refuse_value(key, fmt::format("that of '{}', {}", encoder_key, of_encoder));
   };
   is_same(d.heads, family_.keys.heads, heads_.value);
-  is_same(d.ffn, family_.keys.ffn, number(family_.keys.ffn, ModelKeys{}.ffn, family_.defaults.ffn).value);
+  is_same(d.ffn, family_.keys.ffn, number(family_.keys.ffn, ModelKeys{}.ffn, family_.sizes.ffn).value);
   if (family_.mel_bins > 0) set("mel_bins", number("num_mel_bins", nullptr, family_.mel_bins));
 }
 
@@ -141,7 +141,7 @@ void ModelReader::read_experts(std::vector<LayerFeatures>& kinds) {
     return no_layer(file_.named(kChosen) + ": it is missing");
   set("experts_per_token", number(kChosen, nullptr, e.chosen_default));
   const char* const width = e.ffn == nullptr ? family_.keys.ffn : e.ffn;
-  const Number ffn = number(width, nullptr, e.ffn == nullptr ? family_.defaults.ffn : e.ffn_default);
+  const Number ffn = number(width, nullptr, e.ffn == nullptr ? family_.sizes.ffn : e.ffn_default);
   set("expert_ffn", ffn);
   if (e.shared == nullptr) return;
   const Number shared = number(e.shared, nullptr, e.shared_default);

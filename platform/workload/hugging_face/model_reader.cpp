@@ -80,10 +80,10 @@ void ModelReader::read_tokens() {
   const char* const of_decoder = has_decoder() ? family_.decoder.positions : nullptr;
   std::uint64_t tokens = kMostTokens;
   if (of_decoder != nullptr) {
-    set("encoder", number(key, ModelKeys{}.positions, family_.defaults.positions));
+    set("encoder", number(key, ModelKeys{}.positions, family_.sizes.positions));
     tokens = number(of_decoder, nullptr, family_.decoder.positions_default).value;
-  } else if (family_.defaults.positions > 0 || file_.find(key) != nullptr) {
-    tokens = number(key, ModelKeys{}.positions, family_.defaults.positions).value;
+  } else if (family_.sizes.positions > 0 || file_.find(key) != nullptr) {
+    tokens = number(key, ModelKeys{}.positions, family_.sizes.positions).value;
   }
   if (family_.positions == Positions::kAfterPadding) {
     constexpr std::uint64_t kPadding = 1;  // default of RobertaConfig; positions begin behind it

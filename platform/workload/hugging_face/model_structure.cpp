@@ -71,7 +71,7 @@ double ModelReader::rotary_share() const {
 ModelReader::Number ModelReader::read_ffn() const {
   if (family_.dense_ffn != nullptr) return number(family_.dense_ffn, nullptr, family_.dense_ffn_default);
   const char* const key = family_.keys.ffn;
-  if (family_.defaults.ffn > 0 || file_.find(key) != nullptr) return number(key, nullptr, family_.defaults.ffn);
+  if (family_.sizes.ffn > 0 || file_.find(key) != nullptr) return number(key, nullptr, family_.sizes.ffn);
   if (type_ == "mpt") {
     constexpr std::uint32_t kRatio = 4;  // default of MptConfig
     return {number("expansion_ratio", nullptr, kRatio).value * hidden_.value, derived("'expansion_ratio'")};
@@ -100,10 +100,10 @@ void ModelReader::read_rotary() {
 }
 
 void ModelReader::read_ends() {
-  if (family_.defaults.vocabulary > 0 && (has_decoder() || family_.mel_bins == 0)) {
-    set("vocabulary", number(family_.keys.vocabulary, nullptr, family_.defaults.vocabulary));
+  if (family_.sizes.vocabulary > 0 && (has_decoder() || family_.mel_bins == 0)) {
+    set("vocabulary", number(family_.keys.vocabulary, nullptr, family_.sizes.vocabulary));
     const auto tied = file_.flag("tie_word_embeddings");
-    if (tied.value_or(family_.defaults.tied)) {
+    if (tied.value_or(family_.sizes.tied)) {
       set("tied", "1", tied ? of_key("tie_word_embeddings") : of_class("tie_word_embeddings"));
     }
   }
@@ -144,8 +144,8 @@ using namespace config;
 using nlohmann::json;
 
 void ModelReader::read_heads() {
-  heads_ = number(family_.keys.heads, ModelKeys{}.heads, family_.defaults.heads);
-  hidden_ = number(family_.keys.hidden, ModelKeys{}.hidden, family_.defaults.hidden);
+  heads_ = number(family_.keys.heads, ModelKeys{}.heads, family_.sizes.heads);
+  hidden_ = number(family_.keys.hidden, ModelKeys{}.hidden, family_.sizes.hidden);
   set("heads", heads_);
   if (family_.latent) return read_latent();
   if (type_ == "falcon" && !file_.flag("new_decoder_architecture").value_or(false)) {
@@ -156,10 +156,9 @@ void ModelReader::read_heads() {
     const char* const key = family_.keys.kv_heads;
     const bool left_out = !file_.has(key);
     const auto given = file_.whole(key);
-    const Number kv_heads = given ? Number{*given, of_key(key)}
-                            : left_out && family_.defaults.kv_heads > 0
-                                ? Number{family_.defaults.kv_heads, of_class(key)}
-                                : heads_;
+    const Number kv_heads = given                                    ? Number{*given, of_key(key)}
+                            : left_out && family_.sizes.kv_heads > 0 ? Number{family_.sizes.kv_heads, of_class(key)}
+                                                                     : heads_;
     if (heads_.value % kv_heads.value != 0) {
       file_.refuse(key, fmt::format("{} {}; allowed is a divisor of {} heads", given ? "found" : "its default is",
                                     kv_heads.value, heads_.value));
@@ -172,7 +171,7 @@ void ModelReader::read_heads() {
 void ModelReader::read_width() {
   const char* const key = family_.keys.head_dim;
   if (const auto width = key == nullptr ? std::nullopt : file_.whole(key)) return set_width({*width, of_key(key)});
-  if (family_.defaults.head_dim > 0) return set_width({family_.defaults.head_dim, of_class(key)});
+  if (family_.sizes.head_dim > 0) return set_width({family_.sizes.head_dim, of_class(key)});
   if (hidden_.value % heads_.value != 0) {
     file_.refuse(family_.keys.hidden, fmt::format("found {}, no multiple of {} heads", hidden_.value, heads_.value));
   }
