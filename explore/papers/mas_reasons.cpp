@@ -90,7 +90,7 @@ std::string why_mas_energy(const MasStudy& s, const std::string& network) {
       ours.mac, ours.score, ours.byte, paper.mac, paper.score, paper.byte, ratio);
 }
 
-// What mas gains over the dataflow of a case by a table of the paper.
+// Gain of mas over the dataflow of a case, by a table of the paper.
 using Gain = double (*)(double other, double mas);
 auto gain_by(Gain gain, const std::map<Case, double>& paper) {
   return [gain, &paper](const Case& c) { return gain(paper.at(c), paper.at({c.first, kMas})); };

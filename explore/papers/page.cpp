@@ -31,17 +31,17 @@ std::string body_of(const Section& s, const std::string& table, const std::strin
 }
 
 // Fields of a cell in the outputs; null: none.
-using Json = nlohmann::ordered_json;
-Json fields_of(const Cell& c) {
+using nlohmann::ordered_json;
+ordered_json fields_of(const Cell& c) {
   return {{"quantity", c.quantity},
           {"network", c.network},
           {"dataflow", c.dataflow},
-          {"paper", c.paper == 0 ? Json() : Json(c.paper)},
+          {"paper", c.paper == 0 ? ordered_json() : ordered_json(c.paper)},
           {"ours", c.ours},
-          {"ratio", c.paper == 0 ? Json() : Json(c.ratio())},
+          {"ratio", c.paper == 0 ? ordered_json() : ordered_json(c.ratio())},
           {"why", c.why},
           {"schedule", c.schedule.empty() ? c.dataflow : c.schedule},
-          {"calibrated", c.calibrated.empty() ? Json() : Json(c.calibrated)}};
+          {"calibrated", c.calibrated.empty() ? ordered_json() : ordered_json(c.calibrated)}};
 }
 
 }  // namespace
@@ -120,10 +120,10 @@ std::string to_markdown(const StudyReport& r) {
 }
 
 std::string to_json(const StudyReport& r) {
-  Json j = report::json_document();
+  ordered_json j = report::json_document();
   j["hardware"] = r.hardware;
   j["golden"] = {{"checked", r.checked > 0}, {"runs", r.checked}, {"passed", r.checked - r.failures.size()}};
-  j["entries"] = Json::array();
+  j["entries"] = ordered_json::array();
   for (const Cell& c : r.cells) j["entries"].push_back(fields_of(c));
   for (const Section& s : r.sections) {
     j["sections"].push_back({{"title", s.title}, {"columns", s.columns}, {"rows", s.rows}, {"notes", s.notes}});
@@ -132,12 +132,12 @@ std::string to_json(const StudyReport& r) {
 }
 
 std::string to_csv(const StudyReport& r) {
-  const Json titles = fields_of({});
+  const ordered_json titles = fields_of({});
   Names row;
   for (const auto& [key, value] : titles.items()) row.push_back(key);
   std::string out = fmt::format("{}\n", fmt::join(row, ","));
   for (const Cell& c : r.cells) {
-    const Json fields = fields_of(c);
+    const ordered_json fields = fields_of(c);
     row.clear();
     for (const auto& [key, value] : fields.items()) {
       row.push_back(value.is_null()     ? ""

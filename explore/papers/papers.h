@@ -37,7 +37,7 @@ struct Cell {
 };
 inline const std::string kFlat = "flat";  // reference dataflow of several papers
 using Names = std::vector<std::string>;
-using Case = std::pair<std::string, std::string>;  // network (or claim) and dataflow
+using Case = std::pair<std::string, std::string>;                              // network (or claim) and dataflow
 std::vector<Case> column(const Names& networks, const std::string& dataflow);  // of a table
 using CaseText = std::function<std::string(const Case&)>;
 using CellText = std::function<std::string(const Cell&)>;
