@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
 
 namespace attnvp::explore {
@@ -17,7 +16,7 @@ class TunedRunner {
 
   // Throws as tune() does. A complete schedule is not checked; its run may refuse it.
   job::Schedule complete(const workload::Workload& network, const job::Schedule& schedule) {
-    if (!has_open_parameters(schedule)) return schedule;
+    if (job::is_complete(schedule)) return schedule;
     const std::string key = network.name() + network.identity() + schedule.text + job::tiling_option(schedule.tiling);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
