@@ -14,9 +14,8 @@ class TunedRunner {
               TuningOptions options = {})
       : machine_(machine), energy_(energy), options_(std::move(options)), runner_(machine, energy, full_data) {}
 
-  // Throws as tune() does. A complete schedule is not checked; its run may refuse it.
+  // Throws as tune() and job::Runner::run() do.
   job::Schedule complete(const workload::Workload& network, const job::Schedule& schedule) {
-    if (job::is_complete(schedule)) return schedule;
     const std::string key = network.name() + network.identity() + schedule.text + job::tiling_option(schedule.tiling);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
