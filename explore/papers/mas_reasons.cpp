@@ -1,6 +1,7 @@
 // Reasons for differences from the paper, derived from counters, and inconsistencies within the paper.
 
 #include <Eigen/Dense>
+#include <cmath>
 
 #include "explore/papers/mas.h"
 

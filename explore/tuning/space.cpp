@@ -87,13 +87,18 @@ ParameterValues values_of(const Parameter& p, const schedule::Job& job, std::uin
   return values;
 }
 
+std::size_t most_coarse(const Parameter& p) {
+  if (p.named != nullptr) return p.most;
+  if (p.extent == Extent::kQueries) return p.none != nullptr ? 4 : 9;
+  return p.extent == Extent::kKeys ? 5 : 3;
+}
+
 // The most promising counts; for other parameters an evenly spread selection with the least and the largest value.
 // Values below half a grain are used only if no other fits.
 ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
-  constexpr std::size_t kFew = 3;
   ParameterValues all;
   if (p.extent == Extent::kCount && p.named == nullptr) {
-    for (std::size_t i = 0; i < kFew && p.tries[i] != 0; ++i) {
+    for (std::size_t i = 0; i < most_coarse(p) && p.tries[i] != 0; ++i) {
       if (p.tries[i] != hal::kWord) all.push_back(std::min(p.tries[i] * grain_of(p, job), p.most));
     }
     std::sort(all.begin(), all.end());
@@ -101,12 +106,7 @@ ParameterValues coarse_of(const Parameter& p, const schedule::Job& job) {
     ParameterValues some = values_of(p, job, job.block.machine.mac_rows);
     const auto whole = std::lower_bound(some.begin(), some.end(), grain_of(p, job) / 2);
     if (whole != some.end()) some.erase(some.begin(), whole);
-    const std::size_t wanted = p.named != nullptr             ? p.most
-                               : p.extent == Extent::kKeys    ? 5
-                               : p.extent != Extent::kQueries ? kFew
-                               : p.none != nullptr            ? 4
-                                                              : 9;
-    const std::size_t most = std::min(wanted, some.size()), last = std::max<std::size_t>(most - 1, 1);
+    const std::size_t most = std::min(most_coarse(p), some.size()), last = std::max<std::size_t>(most - 1, 1);
     for (std::size_t i = 0; i < most; ++i) all.push_back(some[i * (some.size() - 1) / last]);
   }
   if (p.none != nullptr) all.push_back(hal::kWord);

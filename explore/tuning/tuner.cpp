@@ -90,8 +90,13 @@ TuningResult search(const Problem& problem, const TuningOptions& options) {
     throw job::RunError(fmt::format("{} on {} with {}: no tiling ran to its end", problem.network.name(),
                                     problem.machine.name, problem.schedule.text));
   }
-  return {best.front(),        bound,      tuner.is_complete(), options.must_stop(), tuner.space().coarse_points(),
-          evaluator.seconds(), tuner.log()};
+  return {.best = best.front(),
+          .bound = bound,
+          .is_complete = tuner.is_complete(),
+          .is_stopped = options.must_stop(),
+          .points = tuner.space().coarse_points(),
+          .seconds = evaluator.seconds(),
+          .log = tuner.log()};
 }
 
 job::Schedule tune(const Problem& problem, const TuningOptions& options) {

@@ -51,7 +51,7 @@ class AtomicFile {
  private:
   void open_stream();
   void open_temporary();
-  void open_stream(int descriptor);
+  void open_stream(int descriptor);  // takes it over
   [[noreturn]] void fail_with(int error_number);
   void discard();
 

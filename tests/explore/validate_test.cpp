@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "explore/validate/data_set.h"
@@ -59,6 +60,25 @@ TEST(ValidateKernels, KindsFollowTheTextOfNet) {
   EXPECT_EQ(operation_kind("rmsnorm:8x8"), "norm");
   EXPECT_EQ(operation_kind("layernorm:8x8"), "norm");
   EXPECT_EQ(operation_kind("swiglu:8x8"), "elementwise");
+}
+
+TEST(ValidateKernels, TheFastestAlternativeIsThatOfRunsOneByOne) {
+  const workload::Workload product = workload::load("gemm:48x200x96");
+  KernelRunner runner("edge");
+  KernelChoices kernels;
+  kernels.takes_fastest = true;
+  double least = kAnyTime, longest = 0;
+  for (const char* tiling : {"nq=4,nkv=8,kd=8,m0=4,n0=8,k0=8,kv=2", "nq=32,nkv=64,kd=96,m0=16,n0=16,k0=16,kv=2",
+                             "nq=16,nkv=200,kd=32,m0=16,n0=16,k0=16,kv=2"}) {
+    KernelChoice& one = kernels.all.emplace_back();
+    one.dataflow = "gemm";
+    one.tiling = tiling;
+    const double seconds = runner.run({}, product, one).seconds();
+    least = std::min(least, seconds), longest = std::max(longest, seconds);
+  }
+  EXPECT_GT(longest, 1.5 * least);
+  EXPECT_DOUBLE_EQ(runner.run({}, product, kernels).seconds(), least);
+  EXPECT_THROW(runner.run({}, product, kernels.all.front(), least / 1000), job::RunError);
 }
 
 TEST(ValidateRow, FindsColumnsByNameAndComplainsWithTheLine) {
