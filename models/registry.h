@@ -1,7 +1,7 @@
 // Registry of the kinds of modules. A kind fills one slot of a machine (slot.h); the key of the slot names the kind. A
 // kind registers itself in its own source file:
 //
-//   const bool kRegistered = add_kind<Memory>({"dram", "paged", "has rows that are opened", {"attnvp.dram"},
+//   const bool kPagedRegistered = add_kind<Memory>({"dram", "paged", "has rows that are opened", {"attnvp.dram"},
 //       [](const ModuleContext& at) { return std::make_unique<PagedDram>(at.name, at); }});
 //
 // Validation, documentation, elaboration, reports and sweeps then use the kind without further changes.

@@ -5,10 +5,11 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, nullptr)
-                                      .with_problem([](const MachineConfig& /*machine*/) {
-                                        return "found 'rtl'; allowed: model (this attnvp was built without Verilator)";
-                                      }));
+const bool kRtlVecRegistered =
+    add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, nullptr)
+                 .with_problem([](const MachineConfig& /*machine*/) {
+                   return "found 'rtl'; allowed: model (this attnvp was built without Verilator)";
+                 }));
 }
 
 }  // namespace attnvp

@@ -18,7 +18,7 @@ enum FrontState : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontRead
 const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
 // blocked: computation has ended, but the previous descriptor is still storing its result
 enum PipelineState : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault };
-const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
+const char* const kPipelineStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
 PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleContext& module_context,
@@ -40,7 +40,7 @@ PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const ModuleConte
       fetch_path_(ctx_),
       execute_path_(ctx_),
       drain_path_(ctx_),
-      state_(*this, "state", kStateNames),
+      state_(*this, "state", kPipelineStateNames),
       front_state_(*this, "fetch_state", kFrontNames) {
   queue_.show_level_in(&queue_level_);
   events_.show_waiting_in(&waits_for_);

@@ -101,7 +101,7 @@ class IdealInterconnect : public Interconnect {
   }
 };
 
-const bool kRegistered =
+const bool kInterconnectRegistered =
     add_kind<Interconnect>({"interconnect",
                             "ideal",
                             "is a full crossbar without time of its own",

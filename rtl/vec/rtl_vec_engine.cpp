@@ -27,7 +27,7 @@ std::string problem(const MachineConfig& machine) {
                      vec.lanes, vec.softmax_lane_cycles, fmt::join(VecRtl::widths(), ", "));
 }
 
-const bool kRegistered = add_kind(
+const bool kRtlVecRegistered = add_kind(
     Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const ModuleContext& module_context) {
       return std::make_unique<RtlVecEngine>(module_context.name, module_context);
     }).with_problem(problem));

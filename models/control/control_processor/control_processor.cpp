@@ -17,9 +17,9 @@ namespace attnvp {
 namespace {
 // stall: an access without response, such as to a full queue or an event without tokens
 enum ProcessorState : std::uint64_t { kOff, kRun, kBus, kStall };
-const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
+const char* const kProcessorStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
-const bool kRegistered =
+const bool kNativeRegistered =
     add_kind(Kind<Processor>("control", "native", "runs the firmware compiled into the program", {},
                              [](const ModuleContext& module_context) {
                                return std::make_unique<ControlProcessor>(module_context.name, module_context);
@@ -40,7 +40,7 @@ ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const ModuleCon
       cluster_(module_context.cluster - partition_.first_cluster),
       in_step_(module_context.machine.clusters > 1),
       firmware_(*module_context.firmware),
-      state_(*this, "state", kStateNames) {
+      state_(*this, "state", kProcessorStateNames) {
   address_.set_none();
   SC_HAS_PROCESS(ControlProcessor);
   SC_THREAD(run);

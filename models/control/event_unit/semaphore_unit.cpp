@@ -84,7 +84,7 @@ class SemaphoreUnit : public EventUnit {
 };
 
 namespace {
-const bool kRegistered =
+const bool kEventsRegistered =
     add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
                            return std::make_unique<SemaphoreUnit>(module_context.name, module_context);
                          }});

@@ -30,7 +30,7 @@ class Mailbox : public Memory {
 };
 
 namespace {
-const bool kRegistered =
+const bool kMailboxRegistered =
     add_kind<Memory>({"mailbox", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
                         return std::make_unique<Mailbox>(module_context.name, module_context);
                       }});

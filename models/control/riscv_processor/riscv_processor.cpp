@@ -22,9 +22,9 @@ namespace {
 constexpr std::size_t kMostLine = 1000;  // characters per line of the console
 
 enum HartState : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
-const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
+const char* const kHartStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
 
-const bool kRegistered =
+const bool kRiscvRegistered =
     add_kind(Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
                              [](const ModuleContext& module_context) {
                                return std::make_unique<RiscvProcessor>(module_context.name, module_context);
@@ -56,7 +56,7 @@ RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const ModuleContext
       hart_clock_(own_.clock_hz),
       program_(riscv::open_program(own_)),
       core_(riscv::core_config(own_, cluster_), *this),
-      state_(*this, "state", kStateNames) {
+      state_(*this, "state", kHartStateNames) {
   core_.load(*program_);
   ctx_.fault_line.push_back(&wake_);
   pc_.set_none();

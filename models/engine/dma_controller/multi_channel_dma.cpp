@@ -15,12 +15,12 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
+const bool kDmaRegistered =
     add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const ModuleContext& module_context) {
                                return std::make_unique<MultiChannelDma>(module_context.name, module_context);
                              }});
 enum DmaState : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
-const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
+const char* const kChannelStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
 
 MultiChannelDma::DmaChannel::DmaChannel(MultiChannelDma& dma, const ModuleContext& module_context, std::uint32_t i)
@@ -33,7 +33,7 @@ MultiChannelDma::DmaChannel::DmaChannel(MultiChannelDma& dma, const ModuleContex
       events(fmt::format("events{}", i).c_str(), dma.ctx_, hal::events_base(module_context.cluster),
              module_context.machine.events.events),
       ages(owner.config_.queue_depth),
-      state(owner, fmt::format("channel{}.state", i), kStateNames),
+      state(owner, fmt::format("channel{}.state", i), kChannelStateNames),
       shown(owner, fmt::format("channel{}.", i)),
       waits_for(owner, fmt::format("channel{}.waits_for_event", i), 12),
       level(owner, fmt::format("channel{}.queue_level", i), 16) {

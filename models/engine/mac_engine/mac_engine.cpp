@@ -13,7 +13,7 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
+const bool kMacRegistered =
     add_kind<Engine>({"mac", "model", "is in SystemC", {"attnvp.mac"}, [](const ModuleContext& module_context) {
                         return std::make_unique<MacEngine>(module_context.name, module_context);
                       }});

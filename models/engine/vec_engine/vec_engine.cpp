@@ -8,7 +8,7 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
+const bool kVecRegistered =
     add_kind<Engine>({"vec", "model", "is in SystemC", {"attnvp.vec"}, [](const ModuleContext& module_context) {
                         return std::make_unique<VecEngine>(module_context.name, module_context);
                       }});

@@ -62,7 +62,7 @@ std::string problem_of(const MachineConfig& machine) {
   return {};
 }
 
-const bool kRegistered = add_kind(
+const bool kBankedDramRegistered = add_kind(
     Kind<Memory>("dram", "banked", "has channels, banks and rows, as a part's data sheet says", {"attnvp.dram"},
                  [](const ModuleContext& module_context) {
                    return std::make_unique<BankedDram>(module_context.name, module_context);

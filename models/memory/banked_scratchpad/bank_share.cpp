@@ -272,7 +272,7 @@ class BankedScratchpad : public Scratchpad {
   BankShare& banks_;
 };
 
-const bool kRegistered = add_kind(
+const bool kBankedScratchpadRegistered = add_kind(
     Kind<Memory>("l1", "banked", "has banks that can be taken, by the addresses that are really used", {"attnvp.l1"},
                  [](const ModuleContext& module_context) {
                    return std::make_unique<BankedScratchpad>(module_context.name, module_context);

@@ -13,7 +13,7 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
+const bool kCachedDramRegistered =
     add_kind(Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram", "attnvp.l2"},
                           [](const ModuleContext& module_context) {
                             return std::make_unique<CachedDram>(module_context.name, module_context);

@@ -123,7 +123,7 @@ std::unique_ptr<Memory> make_dram(const ModuleContext& module_context) {
                                        FixedMemory::Energy{"attnvp.dram", false});
 }
 
-const bool kRegistered =
+const bool kFixedMemoryRegistered =
     add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, make_dram)
                  .with_keys<FixedDramConfig>());
 

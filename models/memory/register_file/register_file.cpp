@@ -6,13 +6,14 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind<Memory>({"l0",
-                                           "register_file",
-                                           "has a capacity, but no time of its own",
-                                           {"attnvp.l0"},
-                                           [](const ModuleContext& module_context) {
-                                             return std::make_unique<RegisterFile>(module_context.name, module_context);
-                                           }});
+const bool kRegisterFileRegistered =
+    add_kind<Memory>({"l0",
+                      "register_file",
+                      "has a capacity, but no time of its own",
+                      {"attnvp.l0"},
+                      [](const ModuleContext& module_context) {
+                        return std::make_unique<RegisterFile>(module_context.name, module_context);
+                      }});
 }
 
 RegisterFile::RegisterFile(sc_core::sc_module_name name, const ModuleContext& module_context)

@@ -15,13 +15,14 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind<Memory>({"l1",
-                                           "scratchpad",
-                                           "shares the bandwidth of ports and banks fairly, without conflicts",
-                                           {"attnvp.l1"},
-                                           [](const ModuleContext& module_context) {
-                                             return std::make_unique<Scratchpad>(module_context.name, module_context);
-                                           }});
+const bool kScratchpadRegistered =
+    add_kind<Memory>({"l1",
+                      "scratchpad",
+                      "shares the bandwidth of ports and banks fairly, without conflicts",
+                      {"attnvp.l1"},
+                      [](const ModuleContext& module_context) {
+                        return std::make_unique<Scratchpad>(module_context.name, module_context);
+                      }});
 
 std::unique_ptr<Arbiter> fair_share(const ScratchpadConfig& l1) {
   return std::make_unique<FairShare>(l1.ports, l1.port_bytes_per_cycle,

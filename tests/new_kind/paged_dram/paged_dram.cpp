@@ -105,7 +105,7 @@ class PagedDram : public Memory {
   Signal shown_row_{*this, "open_row", 32};
 };
 
-const bool kRegistered =
+const bool kPagedRegistered =
     add_kind(Kind<Memory>("dram", "paged", "has one open row", {"attnvp.dram", "attnvp.row_buffer"},
                           [](const ModuleContext& module_context) {
                             return std::make_unique<PagedDram>(module_context.name, module_context);
