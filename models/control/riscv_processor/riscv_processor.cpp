@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostLine = 1000;  // characters per line of the console
 
-enum HartState : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
+enum HartState : std::uint64_t { kHartOff, kHartRun, kHartBus, kHartStall, kHartSleep };
 const char* const kHartStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
 
 const bool kRiscvRegistered =
@@ -80,10 +80,10 @@ void RiscvProcessor::run() {
     watched_ = 0;
     start_fs_ = ctx_.clock.now_fs();
     running_.set(1);
-    show(kRun);
+    show(kHartRun);
     execute();
     running_.set(0);
-    show(kOff);
+    show(kHartOff);
     const riscv::Hart& hart = core_.hart();
     const riscv::Classes& of = hart.classes();
     const std::uint64_t others = of.multiplies + of.divides + of.loads + of.stores + of.branches + of.system;
@@ -107,8 +107,8 @@ void RiscvProcessor::show(std::uint64_t state, const sc_core::sc_time& ahead) {
   if (!state_.on()) return;
   const std::uint64_t at = ctx_.clock.now_fs() + ahead.value();
   state_.set_at(at, state);
-  if (state == kBus || state == kOff) pc_.set_at(at, state == kBus ? core_.hart().pc() : Signal::kNone);
-  if (state != kStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
+  if (state == kHartBus || state == kHartOff) pc_.set_at(at, state == kHartBus ? core_.hart().pc() : Signal::kNone);
+  if (state != kHartStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
 }
 
 // Runs until firmware has finished, cannot continue or has reached its cycle limit.
@@ -166,7 +166,7 @@ void RiscvProcessor::sleep() {
   wait_until(hart.cycle());
   hart.sleep_until(std::max(hart.cycle(), cycle_at(ctx_.clock.now_fs())));  // a push may have taken longer
   asleep_ = true;
-  show(kSleep);
+  show(kHartSleep);
   core_.set_lines(external());
   while (!hart.csrs().wakes()) {
     const std::uint64_t deadline = core_.clint().deadline();
@@ -179,7 +179,7 @@ void RiscvProcessor::sleep() {
     core_.set_lines(external());
   }
   asleep_ = false;
-  show(kRun);
+  show(kHartRun);
 }
 
 bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes,
@@ -194,18 +194,18 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   current_address_ = address;
   const std::uint64_t now = ctx_.clock.now_fs();
   sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
-  show(kBus, local);
+  show(kHartBus, local);
   local += ctx_.clock.cycles(cycles);
   if (in_step_ || address >= hal::kDramBase)
     arrive(ctx_.event_queue, local);  // DRAM serves accesses in order of arrival
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
-  show(kStall, local);
+  show(kHartStall, local);
   const sc_core::sc_time asked = local;
   const bool ok = request(ctx_, bus_, payload_, local);
   if (!ok || local != asked || in_step_) arrive(ctx_.event_queue, local);  // the target has taken time
   cycle = cycle_at(ctx_.clock.now_fs() + local.value());
   current_address_ = 0;
-  show(kRun, local);
+  show(kHartRun, local);
   return ok;
 }
 
