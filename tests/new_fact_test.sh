@@ -119,7 +119,7 @@ checked fp6 --net H=2,N=128,E=64,type=fp6_e3m2 --dataflow mas
 "$new" schedule --net H=2,N=128,E=64,type=fp6_e3m2 --dataflow mas >schedule.txt
 grep -q fp6_e3m2 schedule.txt || failed 'the schedule has no fp6'
 grep -q '^| `type` |.*fp6_e3m2' keys || failed 'describe keys has no fp6'
-grep -q '^| fp6_e3m2 | 8 | 1 | 3 | 2 | yes |' commands || failed 'the reference has no fp6'
+grep -q '^| fp6_e3m2 | 11 | 8 | 3 | 2 | yes |' commands || failed 'the reference has no fp6'
 
 ### The kind of mask
 
