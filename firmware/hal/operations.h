@@ -433,9 +433,10 @@ constexpr const OperationInfo* find(Opcode opcode) {
   const auto i = static_cast<std::uint32_t>(opcode);
   return i < kOperationCount ? &kOperations[i] : nullptr;
 }
+// Not by find(): GCC does not compare a table's address in a constant expression when it compiles with sanitizers.
 constexpr Family family_of(Opcode opcode) {
-  const OperationInfo* const info = find(opcode);
-  return info == nullptr ? Family::kFence : info->family;
+  const auto i = static_cast<std::uint32_t>(opcode);
+  return i < kOperationCount ? kOperations[i].family : Family::kFence;
 }
 // Element-wise and without parameters: Y is computed from X, or from X and Z.
 constexpr bool is_elementwise(const OperationInfo& info) {

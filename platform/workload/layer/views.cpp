@@ -126,7 +126,7 @@ std::optional<StridedCopy> copy_of_columns(const ShapedTensor& input, const Matr
   if (differ || splits || starts_within) return std::nullopt;
   const std::uint64_t width = heads.has_heads ? heads.columns : columns;
   MatrixForm extents = heads;
-  extents.heads = columns / width;
+  extents.heads = width == 0 ? 0 : columns / width;  // 0: the output has no columns left for this input
   extents.columns = width;
   return StridedCopy{input.name,
                      element_at(from, from_column),
