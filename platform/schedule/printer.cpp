@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cctype>
 #include <map>
 #include <vector>
@@ -135,41 +136,42 @@ operation. Products have m x n results over a depth of k: m is the descriptor's 
 )";
 
 const char* text_of(hal::OperandRole role) {
-  constexpr const char* kTexts[] = {"read", "written", "accumulated"};
-  return kTexts[static_cast<std::size_t>(role)];
+  constexpr std::array kTexts = {"read", "written", "accumulated"};
+  return kTexts.at(static_cast<std::size_t>(role));
 }
 
 const char* text_of(hal::OperandExtent extent) {
-  constexpr const char* kTexts[] = {"own",   "rows",  "1",    "2",         "1 or 2",          "length",
-                                    "n",     "n + 1", "sums", "n or sums", "k, transposed n", "n, transposed k",
-                                    "groups"};
-  return kTexts[static_cast<std::size_t>(extent)];
+  constexpr std::array kTexts = {"own",   "rows",  "1",    "2",         "1 or 2",          "length",
+                                 "n",     "n + 1", "sums", "n or sums", "k, transposed n", "n, transposed k",
+                                 "groups"};
+  return kTexts.at(static_cast<std::size_t>(extent));
 }
 
 const char* text_of(hal::ElementRule elements) {
-  constexpr const char* kTexts[] = {"any",
-                                    "fp16",
-                                    "fp32",
-                                    "tensor",
-                                    "operand 0's",
-                                    "rounded",
-                                    "sums of operand 0's",
-                                    "rounded, fp32 or sums",
-                                    "weight",
-                                    "fp16 or e8m0"};
-  return kTexts[static_cast<std::size_t>(elements)];
+  constexpr std::array kTexts = {"any",
+                                 "fp16",
+                                 "fp32",
+                                 "tensor",
+                                 "operand 0's",
+                                 "rounded",
+                                 "sums of operand 0's",
+                                 "rounded, fp32 or sums",
+                                 "weight",
+                                 "fp16 or e8m0"};
+  return kTexts.at(static_cast<std::size_t>(elements));
 }
 
 const char* text_of(hal::When when) {
-  constexpr const char* kTexts[] = {"",
-                                    "where given",
-                                    "with `accumulate`",
-                                    "where given, without `accumulate`",
-                                    "without `first`",
-                                    "without `unscaled`",
-                                    "without `unscaled`, and of `first` only with `two_scales`",
-                                    "of a centred norm"};
-  return kTexts[static_cast<std::size_t>(when)];
+  constexpr std::array kTexts = {"",
+                                 "where given",
+                                 "with `accumulate`",
+                                 "where given, without `accumulate`",
+                                 "without `first`",
+                                 "without `unscaled`",
+                                 "without `unscaled`, and of `first` only with `two_scales`",
+                                 "of a centred norm",
+                                 "with `sink`"};
+  return kTexts.at(static_cast<std::size_t>(when));
 }
 
 std::string sentence(std::string text) {
