@@ -48,12 +48,12 @@ struct Kind : KindInfo {
        Make factory)
       : KindInfo(std::move(in_slot), std::move(kind_name), std::move(kind_meaning), std::move(with_energy)),
         make(std::move(factory)) {}
-  Kind with_problem(std::function<std::string(const MachineConfig&)> why) && {
-    problem = std::move(why);
+  Kind with_problem(const std::function<std::string(const MachineConfig&)>& why) && {
+    problem = why;
     return std::move(*this);
   }
-  Kind with_settling(std::function<void(MachineConfig&)> how) && {
-    settle = std::move(how);
+  Kind with_settling(const std::function<void(MachineConfig&)>& how) && {
+    settle = how;
     return std::move(*this);
   }
   // Adds the keys of `Config`, which only this kind has. machine.own<Config>() holds its values.
@@ -66,8 +66,8 @@ struct Kind : KindInfo {
     };
     return std::move(*this);
   }
-  Kind with_keys_of(std::string other) && {
-    keys_of = std::move(other);
+  Kind with_keys_of(const std::string& other) && {
+    keys_of = other;
     return std::move(*this);
   }
   Make make;

@@ -155,7 +155,7 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
     table.append(piece.data(), n);
   }
   const int status = pipe == nullptr ? -1 : ::pclose(pipe);
-  const Figures figures = parse_figures(table);
+  Figures figures = parse_figures(table);
   if (status != 0 || figures.empty()) {
     throw config::ConfigError(fmt::format("--against: '{} bench' gave no figures (status {})", path, status));
   }

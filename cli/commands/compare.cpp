@@ -295,6 +295,7 @@ int compare(const CompareArguments& a) {
   if (json_file != nullptr) json_file->write(runs, files::Form::kOwn);
   if (html_file != nullptr) {
     std::vector<nlohmann::ordered_json> runs_of_page;
+    runs_of_page.reserve(reports.size());
     for (const std::string& report : reports) runs_of_page.push_back(nlohmann::ordered_json::parse(report));
     html_file->write(report::page(std::move(runs_of_page)), files::Form::kHtml);
   }

@@ -7,9 +7,11 @@
 
 #include "cli/commands.h"
 #include "cli/shared/job.h"
+#include "cli/shared/progress.h"
 #include "platform/base/files.h"
 #include "platform/base/text.h"
 #include "platform/machine/error.h"
+#include "platform/machine/hardware.h"
 #include "platform/machine/provenance.h"
 #include "platform/report/json.h"
 #include "platform/run/job.h"

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/shared/job.h"
+#include "cli/shared/progress.h"
 #include "platform/base/files.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"

@@ -114,6 +114,7 @@ class StreamInitiatorSocket : public tlm::tlm_initiator_socket<kStreamBits, Stre
   }
 
  private:
+  using Base::bind;
   struct StreamBackward : tlm::tlm_bw_transport_if<StreamProtocol> {
     tlm::tlm_sync_enum nb_transport_bw(StreamTransaction& transaction, tlm::tlm_phase& /*phase*/,
                                        sc_core::sc_time& delay) override {

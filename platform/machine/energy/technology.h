@@ -8,6 +8,7 @@
 
 #include "models/machine.h"
 #include "platform/machine/document.h"
+#include "platform/machine/energy.h"
 
 namespace attnvp::energy {
 
