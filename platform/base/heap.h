@@ -1,4 +1,4 @@
-// Settings of malloc for this project's programs; call at the start of main().
+// Settings of malloc for this project's programs; call before most of the heap is used.
 #pragma once
 
 namespace attnvp::files {
