@@ -17,8 +17,10 @@ int sc_main(int argc, char** argv) {
   return status;
 }
 
+// Before the constructors of shared libraries, as in cli/main.cpp.
+[[gnu::used, gnu::section(".preinit_array")]] static void (*const kBeforeLibraries)() = attnvp::files::set_up_heap;
+
 int main(int argc, char** argv) {
-  attnvp::files::set_up_heap();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   setenv("ATTNVP_PROTOCOL_CHECK", "1",
          0);  // before every target of every platform (models/interconnect/bus/protocol_checker.h)

@@ -190,25 +190,10 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, Grid
   high_load_ = tiles - (most_ - 1) * workers_;
 }
 
-namespace {
-
-// Moves the root of a binary heap, whose smallest value it was, to its place. The heap takes every stride-th value.
-void sift_down(uint64_t* heap, uint32_t members, uint32_t stride) {
-  for (uint32_t parent = 0, child = 1; child < members; child = 2 * parent + 1) {
-    if (child + 1 < members && heap[(child + 1) * stride] < heap[child * stride]) ++child;
-    uint64_t &above = heap[parent * stride], &below = heap[child * stride];
-    if (above <= below) return;
-    const uint64_t moved = above;
-    above = below;
-    below = moved;
-    parent = child;
-  }
-}
-
-}  // namespace
-
+// Dispatching a thread block takes about half as long as a tile.
 void StreamK::deal_in_waves() {
   dealt_ = contexts_.heads() * contexts_.count() * splits_;
+  uint32_t done[kMostInWaves] = {};
   uint64_t before = 0;                                            // tiles before the piece
   for (uint32_t i = 0; contexts_.by_head() && i < dealt_; ++i) {  // equal shares, so that heads stay together
     const uint32_t tiles = piece(i).tiles;
@@ -217,18 +202,13 @@ void StreamK::deal_in_waves() {
     before += tiles;
   }
   if (contexts_.by_head()) return;
-  // A heap for each group: the time at which a worker is done, then the worker.
   const uint32_t groups = max(grid_.groups, uint32_t{1});
-  uint64_t done[kMostInWaves];
-  for (uint32_t w = 0; w < workers_; ++w) done[w] = w;
   for (uint32_t i = 0; i < dealt_; ++i) {
-    const uint32_t group = i % groups;
-    uint64_t& first = done[group];
-    worker_of_item_[i] = static_cast<std::uint8_t>(first % kMostInWaves);
+    uint32_t first = i % groups;
+    for (uint32_t w = first; w < workers_; w += groups) first = done[w] < done[first] ? w : first;
     const Segment s = piece(i);
-    // Dispatching a thread block takes about half as long as a tile.
-    if (s.valid) first += uint64_t{kMostInWaves} * (2 * s.tiles + (waves() ? 1 : 0));
-    sift_down(&first, (workers_ - group - 1) / groups + 1, groups);
+    if (s.valid) done[first] += 2 * s.tiles + (waves() ? 1 : 0);
+    worker_of_item_[i] = static_cast<std::uint8_t>(first);
   }
 }
 
@@ -298,7 +278,7 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
   uint32_t tile = first_tile(worker);
   const uint32_t end = first_tile(worker + 1);
   // Start of the worker's sequence, cached because every piece needs it.
-  WorkerBegin& begin = begin_[slot_of(worker)];
+  WorkerBegin& begin = begin_[worker * 0x9E37'79B9U >> 29];
   if (begin.worker != worker) {
     begin = {worker, 0, 0};
     skip_to(tile, begin.context, begin.start);
@@ -347,26 +327,19 @@ Segment StreamK::piece(uint32_t item) const {
   return s;
 }
 
-// Searches from the piece that the worker asked for last.
-Segment StreamK::dealt(uint32_t worker, uint32_t n) const {
-  WorkerPlace& place = place_[slot_of(worker)];
-  if (place.worker != worker) place = {worker, 0, 0};
-  const auto is_own = [&](uint32_t item) { return worker_of_item_[item] == worker && piece(item).valid; };
-  while (place.pieces > n) {
-    if (is_own(--place.item)) --place.pieces;
-  }
-  while (place.item < dealt_ && (place.pieces < n || !is_own(place.item))) {
-    if (is_own(place.item++)) ++place.pieces;
-  }
-  if (place.item == dealt_) return {};
-  Segment s = piece(place.item);
-  s.host = worker_of_item_[place.item - s.part];
-  return s;
-}
-
 Segment StreamK::split(uint32_t worker, uint32_t n) const {
   if (worker >= workers_) return {};
-  if (dealt_ > 0) return dealt(worker, n);
+  uint32_t own = 0;
+  if (dealt_ > 0) {
+    for (uint32_t i = 0; i < dealt_; ++i) {
+      if (worker_of_item_[i] != worker) continue;
+      Segment s = piece(i);
+      if (!s.valid || own++ != n) continue;
+      s.host = worker_of_item_[i - s.part];
+      return s;
+    }
+    return {};
+  }
   const uint64_t all = uint64_t{contexts_.heads()} * contexts_.count() * splits_;
   if (is_shifted()) {
     const uint64_t item = shifted_item(worker, n);
@@ -375,7 +348,6 @@ Segment StreamK::split(uint32_t worker, uint32_t n) const {
     s.host = worker;
     return s;
   }
-  uint32_t own = 0;
   for (uint64_t item = worker; item < all; item += workers_) {
     Segment s = piece(static_cast<uint32_t>(item));
     if (!s.valid || own++ != n) continue;
@@ -407,16 +379,15 @@ const Statistic kPartitionStatistics[] = {{"partition.tiles", "tiles of all cont
 
 void StreamK::report(Runtime& rt) const {
   uint32_t most = most_, high_load = high_load_;
-  uint32_t dealt[kMostInWaves] = {};  // tiles of a worker
-  for (uint32_t i = 0; i < dealt_; ++i) dealt[worker_of_item_[i]] += piece(i).tiles;
   for (uint32_t w = 0; splits_ > 0 && w < workers_; ++w) {
-    uint32_t here = dealt_ > 0 ? dealt[w] : 0;
+    uint32_t here = 0;
     const uint32_t all = contexts_.heads() * contexts_.count() * splits_;
     for (uint32_t n = 0; dealt_ == 0; ++n) {
       const uint64_t item = is_shifted() ? shifted_item(w, n) : w + uint64_t{n} * workers_;
       if (item >= all) break;
       here += piece(static_cast<uint32_t>(item)).tiles;
     }
+    for (uint32_t i = 0; i < dealt_; ++i) here += worker_of_item_[i] == w ? piece(i).tiles : 0;
     if (here > most) high_load = 0;
     most = max(most, here);
     if (here == most) ++high_load;

@@ -132,7 +132,6 @@ class StreamK {
   Segment streamed(uint32_t worker, uint32_t n) const;
   Segment by_head(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
-  Segment dealt(uint32_t worker, uint32_t n) const;
   bool waves() const { return grid_.groups > 0; }
   bool is_shifted() const { return waves() && splits_ == 1 && dealt_ == 0; }
   uint64_t shifted_item(uint32_t worker, uint32_t n) const {
@@ -141,26 +140,18 @@ class StreamK {
   }
   Segment piece(uint32_t item) const;  // split: index over all pieces; invalid if a shorter context has fewer pieces
 
-  static constexpr uint32_t kNobody = 0xFFFF'FFFF;
-
   // In waves: worker of each item, in the order of assignment.
   static constexpr uint32_t kMostDealt = 8192;
   static constexpr uint32_t kMostInWaves = 256;  // workers
   std::uint8_t worker_of_item_[kMostDealt];
   uint32_t dealt_ = 0;  // 0: round-robin
 
-  static constexpr uint32_t kCached = 8;  // workers, of which a cluster has few
-  static uint32_t slot_of(uint32_t worker) { return worker * 0x9E37'79B9U >> 29; }
-  // Position at which a worker's sequence begins: context, and tiles before it.
+  // Cache of the positions at which workers' sequences begin: context, and tiles before it.
+  static constexpr uint32_t kBegins = 8, kNobody = 0xFFFF'FFFF;
   struct WorkerBegin {
     uint32_t worker = kNobody, context = 0, start = 0;
   };
-  mutable WorkerBegin begin_[kCached];
-  // Position among dealt items: so many valid pieces of the worker are before `item`.
-  struct WorkerPlace {
-    uint32_t worker = kNobody, pieces = 0, item = 0;
-  };
-  mutable WorkerPlace place_[kCached];
+  mutable WorkerBegin begin_[kBegins];
 
   const Contexts& contexts_;
   uint32_t splits_;
